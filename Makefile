@@ -1,6 +1,6 @@
 # `make run` and `make test` do all the set-up: virtual environment, locked dependencies, build.
 .DEFAULT_GOAL := build
-.PHONY: run test build batond deb image lint docs validation bench bench-daemon bench-gateway bench-live fidelity fidelity-full fuzz fuzz-kept stress clean wheel sdist tools
+.PHONY: run test build batond deb image lint docs validation bench bench-daemon bench-gateway bench-live fidelity fidelity-full fuzz fuzz-kept stress soak clean wheel sdist tools
 
 VENV := .venv
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -121,6 +121,12 @@ fuzz-kept:
 COUNT ?= 20000
 stress:
 	BATON_STRESS_COUNT=$(COUNT) BATON_STRESS_FIRST=$(or $(FIRST),1) cargo test --release --package baton-sim --test stress --locked -- --nocapture
+
+# As root. A pair of gateways in simulated time, from seed FIRST on, and then as daemons, each for SECONDS (30 minutes).
+soak: SECONDS = 1800
+soak:
+	BATON_SOAK_SECONDS=$(SECONDS) BATON_SOAK_SEED=$(or $(FIRST),1) cargo test --release --package baton-daemon --test soak --locked -- --nocapture
+	BATON_SOAK_SECONDS=$(SECONDS) cargo test --release --package baton-daemon --test deployed --locked -- --ignored --nocapture soak
 
 wheel: $(VENV)/installed-build $(EMULATOR)
 	rm -f dist/*.whl

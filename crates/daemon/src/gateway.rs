@@ -4,6 +4,7 @@
 //! the layer that the simulator has (`baton_proto::gateways::aerotp`); all other packets cross as they are. Each link
 //! is a [path](baton_path) of its own: encrypted, authenticated and measured.
 
+mod keylog;
 mod link;
 mod rules;
 pub mod signals;
@@ -27,6 +28,7 @@ use baton_proto::rate::DataRate;
 use baton_proto::time::Instant;
 use baton_proto::wire::prefix::Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use keylog::KeyLog;
 use link::{End, Link};
 use rules::RuleConfig;
 use schemars::JsonSchema;
@@ -66,6 +68,8 @@ pub struct GatewayConfig {
     pub links: Vec<LinkConfig>,
     /// The times and places at which it leaves a link before that goes down.
     pub forecast: Option<ForecastConfig>,
+    /// The file to which the keys of its links are appended, to read captures of them.
+    pub key_log: Option<PathBuf>,
     /// Rules of conversion; the first match counts, and traffic without a match crosses as it is. Without rules all TCP
     /// and UDP is converted.
     #[serde(default = "RuleConfig::for_everything")]
@@ -199,17 +203,22 @@ impl LinkConfig {
 /// Returns the state of a node's gateway, if it is one.
 pub fn status(host: &Host) -> Option<GatewayStatus> {
     let gateway = host.layer::<AerotpGateway>()?;
+    let discards = gateway.discards();
     Some(GatewayStatus {
         connections: gateway.connections() as u64,
         tcp: gateway.halves() as u64,
         custody_bytes: gateway.custody(),
+        replaced: discards.half_open,
+        strangers: discards.strangers,
+        refused_datagrams: discards.datagrams,
     })
 }
 
-/// Keys of a gateway's paths.
+/// Keys of a gateway's paths, and the file for those of their sessions.
 struct Keys {
     own: PrivateKey,
     preshared: PresharedKey,
+    log: Option<KeyLog>,
 }
 
 impl GatewayConfig {
@@ -222,6 +231,7 @@ impl GatewayConfig {
         let keys = Keys {
             own: keys::read_private(&self.private_key)?,
             preshared: preshared.map_or(Ok(PresharedKey::default()), keys::read_preshared)?,
+            log: self.key_log.as_deref().map(KeyLog::open).transpose()?,
         };
         let links = self.links.iter();
         let links = links.map(|link| self.open_link(link, &keys, kernel));
@@ -320,7 +330,10 @@ impl GatewayConfig {
         };
         // Paths begin with this, and search for more.
         let mtu = 1280 - tunnel::headers(over_ipv4);
-        let medium = Link::new((&link.name, link.device.as_deref()), end, link.rate);
+        let mut medium = Link::new((&link.name, link.device.as_deref()), end, link.rate);
+        if let Some(log) = &keys.log {
+            medium.log_keys(log.clone());
+        }
         Ok(Port::new(&link.name, mtu, Box::new(medium)))
     }
 

@@ -155,6 +155,12 @@ impl Role {
 
     /// Returns a warning about a configuration for its operator.
     pub fn warning(&self) -> Option<String> {
+        if let Role::Gateway(config) = self {
+            let file = config.key_log.as_ref()?.display();
+            return Some(format!(
+                "key_log: whoever reads {file} can read all packets on the links: remove the key and the file after use"
+            ));
+        }
         let is_plain =
             |protection: &Protection| matches!(protection, Protection::Unencrypted { .. });
         let number = match self {

@@ -5,6 +5,7 @@ mod handshake;
 use crate::cookie::Doorkeeper;
 use crate::counters::{Counters, Rejected};
 use crate::frame::Kind;
+use crate::keylog::{DatagramKey, KeyLog};
 use crate::measure::Measured;
 use crate::noise::{PresharedKey, PrivateKey, PublicKey};
 use crate::path::{Content, Event, NotSent, Path, Sent};
@@ -59,6 +60,7 @@ pub struct Initiator {
     /// Time of the last reset that was accepted.
     reset_at: Option<Instant>,
     assigned: Vec<u8>,
+    key_log: KeyLog,
     counters: Counters,
 }
 
@@ -84,6 +86,7 @@ impl Initiator {
             cookie: None,
             reset_at: None,
             assigned: Vec::new(),
+            key_log: KeyLog::default(),
             counters: Counters::default(),
             config,
         }
@@ -221,6 +224,16 @@ impl Initiator {
     /// resumes the search. A link that carries less lowers the pace all the same.
     pub fn set_rate(&mut self, now: Instant, rate: Option<DataRate>) {
         self.path.set_rate(now, rate);
+    }
+
+    /// Begins to log the keys of new sessions, for [`Initiator::poll_key`]: who has them can read all datagrams.
+    pub fn log_keys(&mut self) {
+        self.key_log.begin();
+    }
+
+    /// Returns the next key of a new session, if keys are logged.
+    pub fn poll_key(&mut self) -> Option<DatagramKey> {
+        self.key_log.poll()
     }
 
     /// Returns the path's measurements.

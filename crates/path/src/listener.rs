@@ -9,6 +9,7 @@ pub use facts::PathInfo;
 use crate::cookie::{CookieSecret, Doorkeeper};
 use crate::counters::{Counters, Rejected};
 use crate::frame::{Kind, MOST_ASSIGNED, TRANSPORT_HEADER, array_at, u32_at};
+use crate::keylog::{DatagramKey, KeyLog};
 use crate::noise::{PresharedKey, PrivateKey, PublicKey};
 use crate::path::{Content, Event, NotSent, Path, Sent};
 use crate::random::Random;
@@ -97,6 +98,7 @@ pub struct Listener {
     /// Responses, cookies and resets.
     answers: VecDeque<(SocketAddr, Vec<u8>)>,
     events: VecDeque<(PathKey, Event)>,
+    key_log: KeyLog,
     counters: Counters,
 }
 
@@ -119,6 +121,7 @@ impl Listener {
             ready: VecDeque::new(),
             answers: VecDeque::new(),
             events: VecDeque::new(),
+            key_log: KeyLog::default(),
             counters: Counters::default(),
         }
     }
@@ -249,6 +252,16 @@ impl Listener {
     /// Returns the next event, with the key of its path.
     pub fn poll_event(&mut self) -> Option<(PathKey, Event)> {
         self.events.pop_front()
+    }
+
+    /// Begins to log the keys of new sessions, for [`Listener::poll_key`]: who has them can read all datagrams.
+    pub fn log_keys(&mut self) {
+        self.key_log.begin();
+    }
+
+    /// Returns the next key of a new session, if keys are logged.
+    pub fn poll_key(&mut self) -> Option<DatagramKey> {
+        self.key_log.poll()
     }
 
     fn member(&self, key: PathKey) -> Option<&Member> {

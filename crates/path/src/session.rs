@@ -5,6 +5,7 @@
 //! datagram costs 4%.
 
 use crate::frame::{Kind, Start, TRANSPORT_HEADER};
+use crate::keylog::DatagramKey;
 use crate::noise::Split;
 use baton_proto::time::{Duration, Instant};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
@@ -55,6 +56,15 @@ impl Session {
             own: agreed.own,
             peer: agreed.peer,
         }
+    }
+
+    /// Returns the keys of both directions, by the receivers' indices.
+    pub(crate) fn keys(&self) -> [DatagramKey; 2] {
+        [
+            (self.local_index, self.open),
+            (self.remote_index, self.seal),
+        ]
+        .map(|(index, key)| DatagramKey { index, key })
     }
 
     /// Returns true if this is the peer's index of the session.

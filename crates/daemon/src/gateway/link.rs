@@ -3,6 +3,7 @@
 //! The kind of a packet on the path tells the gateway's own AeroTP from packets that cross as they are, so that no
 //! machine behind a gateway can speak in its name.
 
+use super::keylog::KeyLog;
 use crate::capture::{Tap, View};
 use crate::config::Rate;
 use crate::gateway::signals::{LinkSignal, Losses, Source, ToldRate};
@@ -19,8 +20,8 @@ use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::udp::ReceiveBuffer;
 use baton_path::{
-    Content, Counters, ELIDED, Event, Initiator, Listener, Measured, NotSent, PACKET, Pace,
-    PathKey, Rejected, Sent,
+    Content, Counters, DatagramKey, ELIDED, Event, Initiator, Listener, Measured, NotSent, PACKET,
+    Pace, PathKey, Rejected, Sent,
 };
 use baton_proto::interface::LinkParameters;
 use baton_proto::packet::{Body, Packet};
@@ -215,6 +216,20 @@ impl End {
         tunnel::headers(self.local().is_ipv4())
     }
 
+    fn log_keys(&mut self) {
+        match self {
+            End::Calling(path, _) => path.log_keys(),
+            End::Listening(listener, ..) => listener.log_keys(),
+        }
+    }
+
+    fn poll_key(&mut self) -> Option<DatagramKey> {
+        match self {
+            End::Calling(path, _) => path.poll_key(),
+            End::Listening(listener, ..) => listener.poll_key(),
+        }
+    }
+
     fn counters(&self) -> &Counters {
         match self {
             End::Calling(path, _) => path.counters(),
@@ -247,6 +262,8 @@ pub struct Link {
     too_long: u64,
     /// Congestion-marked packets whose ends do not support ECN.
     congested: u64,
+    /// The file for the keys of its sessions.
+    key_log: Option<KeyLog>,
 }
 
 impl Link {
@@ -269,11 +286,28 @@ impl Link {
             events: VecDeque::new(),
             too_long: 0,
             congested: 0,
+            key_log: None,
         };
         if link.watch.is_none() {
             link.open_socket();
         }
         link
+    }
+
+    /// Begins to log the keys of its sessions.
+    pub fn log_keys(&mut self, log: KeyLog) {
+        self.end.log_keys();
+        self.key_log = Some(log);
+    }
+
+    fn write_keys(&mut self) {
+        while let Some(key) = self.end.poll_key() {
+            let written = self.key_log.as_ref().map(|log| log.add(&key));
+            if let Some(Err(error)) = written {
+                let news = News::of(format!("its key cannot be logged: {error}"));
+                self.events.push_back(MediumEvent::News(news));
+            }
+        }
     }
 
     /// Opens the socket; returns false, and reports it, on failure.
@@ -335,6 +369,7 @@ impl Link {
     }
 
     fn take_events(&mut self, now: Instant) {
+        self.write_keys();
         while let Some(event) = self.end.poll_event() {
             match event {
                 // A datagram that arrived before the device went down does not prove that the path is up.

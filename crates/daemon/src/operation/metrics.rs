@@ -139,6 +139,26 @@ pub fn text(status: &Status) -> String {
         for (name, help, value) in gauges {
             out.one(name, "gauge", help, &[("", value as f64)]);
         }
+        let counters = [
+            (
+                "connections_replaced_total",
+                "Connections dropped half open, in favour of newer ones.",
+                gateway.replaced,
+            ),
+            (
+                "packets_without_connection_total",
+                "Packets of the other gateway without a connection here.",
+                gateway.strangers,
+            ),
+            (
+                "datagrams_refused_total",
+                "Datagrams beyond the buffer or the largest packet.",
+                gateway.refused_datagrams,
+            ),
+        ];
+        for (name, help, value) in counters {
+            out.one(name, "counter", help, &[("", value as f64)]);
+        }
     }
     out.paths(&paths(status));
     out.rates(status);

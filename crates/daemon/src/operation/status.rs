@@ -74,6 +74,15 @@ pub struct GatewayStatus {
     pub tcp: u64,
     /// Bytes acknowledged to their sender that the other gateway has not acknowledged yet.
     pub custody_bytes: u64,
+    /// Connections dropped half open, in favour of newer ones.
+    #[serde(default)]
+    pub replaced: u64,
+    /// Packets of the other gateway without a connection here.
+    #[serde(default)]
+    pub strangers: u64,
+    /// Datagrams beyond the buffer or the largest packet.
+    #[serde(default)]
+    pub refused_datagrams: u64,
 }
 
 /// Handovers since the start of the daemon.
@@ -275,6 +284,15 @@ impl fmt::Display for Status {
                 "{} connections carried, {} of TCP, {} B in custody",
                 gateway.connections, gateway.tcp, gateway.custody_bytes
             )?;
+            for (number, words) in [
+                (gateway.replaced, "half-open connections replaced"),
+                (gateway.strangers, "packets without a connection here"),
+                (gateway.refused_datagrams, "datagrams without room"),
+            ] {
+                if number > 0 {
+                    writeln!(f, "{number} {words}")?;
+                }
+            }
         }
         let handovers = &self.handovers;
         writeln!(

@@ -17,15 +17,15 @@ pub fn attacker(number: u32) -> SocketAddrV4 {
 }
 
 /// Numbers without an order, the same in each run (Numerical Recipes' generator).
-struct Numbers(u32);
+pub struct Numbers(pub u32);
 
 impl Numbers {
-    fn next(&mut self) -> u32 {
+    pub fn next(&mut self) -> u32 {
         self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         self.0 >> 8
     }
 
-    fn bytes(&mut self, length: usize) -> Vec<u8> {
+    pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         core::iter::repeat_with(|| self.next() as u8)
             .take(length)
             .collect()

@@ -1,5 +1,6 @@
 //! Captures of the daemons under way, read by tshark.
 
+use crate::gateways::{PORT, Setup, Transfer, byte};
 use crate::world::daemons::{Daemon, PATIENCE};
 use crate::world::datagram::endpoints;
 use crate::world::{HOME_AGENT, HOST, UPLINKS, Version, WLAN, WWAN, World, until_bound};
@@ -7,9 +8,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use pcap_file::pcapng::blocks::interface_statistics::InterfaceStatisticsOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::{Shutdown, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -329,4 +331,94 @@ fn a_capture_for_some_seconds_into_a_pipe_ends_by_itself() {
         frames > 0 && frames == come && missed == 0,
         "{frames}, {come}, {missed}"
     );
+}
+
+/// Writes packets as a capture by libpcap has them, from their IP headers on.
+fn write_wire(file: &Path, packets: &[Vec<u8>]) {
+    const RAW_IP: u32 = 101;
+    let mut out = Vec::new();
+    for word in [0xA1B2_C3D4, 2 | 4 << 16, 0, 0, 65_535, RAW_IP] {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    for (number, packet) in packets.iter().enumerate() {
+        let length = packet.len() as u32;
+        for word in [number as u32, 0, length, length] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        out.extend_from_slice(packet);
+    }
+    std::fs::write(file, out).unwrap();
+}
+
+/// The captures are of the wire and of the daemon; the keys are from the other end.
+#[test]
+#[ignore = "needs root: it makes network namespaces"]
+fn captures_of_a_gateways_links_are_read_down_to_the_bytes_of_tcp_by_the_logged_keys() {
+    const BYTES: usize = 200_000;
+    let world = World::new(Version::V4);
+    let log = world.folder.0.join("keys");
+    let keys = &format!("key_log = {log:?}");
+    let [near, far] = Setup {
+        keys,
+        ..Setup::over(Version::V4)
+    }
+    .start(&world);
+    let own = Capturing::begin(&near, &world.folder.0.join("own.pcapng"));
+    for gateway in [&near, &far] {
+        assert!(gateway.said().contains("can read all packets"));
+    }
+    let mode = std::fs::metadata(&log).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let lines = std::fs::read_to_string(&log).unwrap();
+    // Two links, two directions, two ends, which agree.
+    assert_eq!(lines.lines().count(), 8);
+    assert_eq!(lines.lines().collect::<BTreeSet<_>>().len(), 4);
+    Transfer::begin(&world, Version::V4, BYTES).end(BYTES);
+    let own = own.end();
+    let wire = world.folder.0.join("wire.pcap");
+    let seen = |uplink: usize| world.air.state().uplinks[uplink].seen.clone();
+    write_wire(&wire, &[seen(WLAN), seen(WWAN)].concat());
+    for file in [own, wire] {
+        let mut command = Command::new("tshark");
+        for script in ["aerotp", "batond"] {
+            let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+            command.args(["-X", &format!("lua_script:{docs}/{script}.lua")]);
+        }
+        command.args(["-o", &format!("batond.key_log:{}", log.display()), "-r"]);
+        command.arg(&file).args([
+            "-Y",
+            &format!("aerotp.dstport == {PORT} && aerotp.length > 0"),
+        ]);
+        command.args(["-T", "fields", "-e", "aerotp.seq", "-e", "aerotp.payload"]);
+        let Ok(output) = command.output() else {
+            return println!("skipped: tshark is not installed (Debian: apt-get install tshark)");
+        };
+        let text = String::from_utf8(output.stdout).unwrap();
+        let packets: BTreeMap<u32, Vec<u8>> = text
+            .lines()
+            .map(|line| {
+                let (number, payload) = line.split_once('\t').unwrap();
+                let hex = payload.as_bytes().chunks(2);
+                let byte = |two: &[u8]| {
+                    u8::from_str_radix(core::str::from_utf8(two).unwrap(), 16).unwrap()
+                };
+                let number = u32::from_str_radix(number.trim_start_matches("0x"), 16);
+                (number.unwrap(), hex.map(byte).collect())
+            })
+            .collect();
+        // Numbers may wrap: the first packet is the one behind which the others follow.
+        let ends = |number: u32| packets[&number].len() as u32;
+        let first = packets.keys().find(|&&number| {
+            let mut before = packets.keys();
+            !before.any(|&other| other.wrapping_add(ends(other)) == number)
+        });
+        let mut next = *first.expect("data");
+        let mut stream = Vec::new();
+        while let Some(piece) = packets.get(&next) {
+            stream.extend_from_slice(piece);
+            next = next.wrapping_add(piece.len() as u32);
+        }
+        assert_eq!(stream.len(), BYTES, "{}", file.display());
+        assert!((0..BYTES).all(|place| stream[place] == byte(place)));
+    }
 }

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(30);
-const PORT: u16 = 5001;
+pub const PORT: u16 = 5001;
 /// The names of the links, and of the near gateway's devices.
 const NAMES: [&str; 2] = ["wlan0", "wwan0"];
 
@@ -22,51 +22,72 @@ pub struct Setup<'a> {
     pub far_device: Option<&'a str>,
     /// The rate of each link, as told.
     pub rate: &'a str,
+    /// Further keys of each link.
+    pub of_links: &'a str,
+    /// Further keys of both gateways.
+    pub keys: &'a str,
     /// Further tables of the near gateway and of the far one.
     pub tables: [&'a str; 2],
 }
 
 /// Starts both gateways with these rules, and waits until both links carry packets.
-fn start(world: &World, over: Version, rules: &str) -> [Daemon; 2] {
-    let setup = Setup {
-        over: [over; 2],
-        far_device: None,
-        rate: "20 Mbit/s",
-        tables: [rules; 2],
-    };
-    setup.start(world)
+pub fn start(world: &World, over: Version, rules: &str) -> [Daemon; 2] {
+    let tables = [rules; 2];
+    Setup {
+        tables,
+        ..Setup::over(over)
+    }
+    .start(world)
 }
 
-impl Setup<'_> {
+impl<'a> Setup<'a> {
+    /// Returns gateways with links of 20 Mbit/s and no more than that.
+    pub fn over(version: Version) -> Setup<'a> {
+        Setup {
+            over: [version; 2],
+            far_device: None,
+            rate: "20 Mbit/s",
+            of_links: "",
+            keys: "",
+            tables: [""; 2],
+        }
+    }
+
     /// Starts both gateways, and waits until both links carry packets.
     pub fn start(&self, world: &World) -> [Daemon; 2] {
+        start_both(world, self.configure(world))
+    }
+
+    /// Writes both gateways' configurations.
+    pub fn configure(&self, world: &World) -> [PathBuf; 2] {
         let folder = &world.folder.0;
         let [near_key, far_key] = ["near", "far"].map(|name| make_key(&folder.join(name)));
+        let link = |place: usize, ends: String| {
+            let (name, rate, more) = (NAMES[place], self.rate, self.of_links);
+            format!("[[links]]\nname = \"{name}\"\nrate = \"{rate}\"\n{ends}{more}")
+        };
         let at = |place: usize| {
             let address = address(HOME_AGENT, self.over[place]);
             SocketAddr::new(address, 4191 + place as u16)
         };
-        let rate = self.rate;
         let calling = |place: usize| {
-            let (name, endpoint) = (NAMES[place], at(place));
-            format!(
-                "[[links]]\nname = \"{name}\"\ndevice = \"{name}\"\nendpoint = \"{endpoint}\"\nrate = \"{rate}\"\n"
+            let (device, endpoint) = (NAMES[place], at(place));
+            link(
+                place,
+                format!("device = \"{device}\"\nendpoint = \"{endpoint}\"\n"),
             )
         };
         let listening = |place: usize| {
-            let (name, listen) = (NAMES[place], at(place));
             let device = self.far_device.filter(|_| place == 0);
             let device = device.map(|device| format!("device = \"{device}\"\n"));
             let device = device.unwrap_or_default();
-            format!(
-                "[[links]]\nname = \"{name}\"\nlisten = \"{listen}\"\n{device}rate = \"{rate}\"\n"
-            )
+            link(place, format!("listen = \"{}\"\n{device}", at(place)))
         };
         let file = |own: &str, peer: &str, networks: [&str; 2], tables: String| {
-            let key = folder.join(own);
+            let (key, keys) = (folder.join(own), self.keys);
             let [v4, v6] = networks;
             let text = format!(
-                "private_key = {key:?}\nnetworks = [\"{v4}\", \"{v6}\"]\n[peer]\npublic_key = \"{peer}\"\n{tables}"
+                "{keys}\nprivate_key = {key:?}\nnetworks = [\"{v4}\", \"{v6}\"]\n[peer]\npublic_key = \"{peer}\"\n{tables}"
             );
             world.file(&format!("{own}.toml"), &text)
         };
@@ -75,9 +96,10 @@ impl Setup<'_> {
         let [of_near, of_far] = self.tables;
         let near = [WLAN, WWAN].map(calling).concat() + of_near;
         let far = [WLAN, WWAN].map(listening).concat() + of_far;
-        let near = file("near", &far_key, beyond, near);
-        let far = file("far", &near_key, behind, far);
-        start_both(world, [near, far])
+        [
+            file("near", &far_key, beyond, near),
+            file("far", &near_key, behind, far),
+        ]
     }
 }
 
@@ -99,7 +121,7 @@ fn address(pair: [&str; 2], version: Version) -> IpAddr {
 }
 
 /// Returns the byte at a place of the data sent: its neighbours differ.
-fn byte(place: usize) -> u8 {
+pub fn byte(place: usize) -> u8 {
     let mixed = (place as u64 ^ place as u64 >> 7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ((mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 56) as u8
 }

@@ -74,10 +74,9 @@ fn a_forecast_loss_is_not_felt_at_either_end_and_one_without_is_for_two_round_tr
     let begun = Instant::now();
     let forecast = forecast(10 * SECOND, 12 * SECOND) + RULES;
     let setup = Setup {
-        over: [Version::V4; 2],
-        far_device: None,
         rate: "4 Mbit/s",
         tables: [&forecast, RULES],
+        ..Setup::over(Version::V4)
     };
     let [mut near, mut far] = setup.start(&world);
     let bytes = 7_000_000;
@@ -132,8 +131,8 @@ fn a_device_or_an_address_that_goes_moves_the_traffic_of_its_end_at_once() {
     let setup = Setup {
         over: [Version::V4, Version::V6],
         far_device: Some("eth0"),
-        rate: "20 Mbit/s",
         tables: [RULES; 2],
+        ..Setup::over(Version::V4)
     };
     let [mut near, mut far] = setup.start(&world);
     let streams = world.streams(Version::V6);
@@ -190,10 +189,8 @@ fn change_address(world: &World, is_there: bool) {
 fn a_modem_tells_rates_and_losses_and_each_bad_word_is_answered() {
     let world = World::new(Version::V4);
     let setup = Setup {
-        over: [Version::V4; 2],
-        far_device: None,
-        rate: "20 Mbit/s",
         tables: [RULES; 2],
+        ..Setup::over(Version::V4)
     };
     let [mut near, mut far] = setup.start(&world);
     let begun = Instant::now();
@@ -260,10 +257,8 @@ fn a_modem_tells_rates_and_losses_and_each_bad_word_is_answered() {
 fn a_reload_takes_over_rates_rules_and_forecast() {
     let world = World::new(Version::V4);
     let setup = Setup {
-        over: [Version::V4; 2],
-        far_device: None,
-        rate: "20 Mbit/s",
         tables: [RULES; 2],
+        ..Setup::over(Version::V4)
     };
     let [mut near, _far] = setup.start(&world);
     let text = std::fs::read_to_string(near.config()).unwrap();

@@ -139,8 +139,9 @@ impl Initiator {
                     own: attempt.start,
                     peer,
                 };
-                self.path
-                    .adopt(now, Session::of_initiator(now, split, agreed));
+                let session = Session::of_initiator(now, split, agreed);
+                self.key_log.add(session.keys());
+                self.path.adopt(now, session);
                 self.counters.sessions += 1;
             }
             Reply::Stale(largest) => {

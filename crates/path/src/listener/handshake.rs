@@ -227,6 +227,7 @@ impl Listener {
             peer: request.start,
         };
         let session = Session::of_responder(asked.now, split, agreed);
+        self.key_log.add(session.keys());
         if let Some(member) = self
             .places
             .get_mut(place as usize)

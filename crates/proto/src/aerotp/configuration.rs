@@ -50,6 +50,9 @@ pub struct Configuration {
     /// True if the application tells what it has confirmed ([`Connection::confirm`](super::Connection::confirm));
     /// otherwise all data stored in order counts as confirmed.
     pub confirms: bool,
+    /// True if only the peer can send packets by the paths, which authenticate them: a reset without its token then
+    /// counts at any time, as the answer of a peer that has lost its state.
+    pub trusts_paths: bool,
 }
 
 impl Configuration {
@@ -70,6 +73,7 @@ impl Configuration {
             tolerated_loss_ppm: 1000,
             initial_rate,
             confirms: false,
+            trusts_paths: false,
         }
     }
 }

@@ -91,14 +91,15 @@ impl Connection {
     }
 
     /// Takes in a reset, which is valid with the peer's token, or in answer to a packet in flight before the peer knows
-    /// this end.
+    /// this end. On paths that authenticate it, the peer may have lost what it knew; but one whose end is known has
+    /// perhaps just left.
     fn handle_reset(&mut self, header: &AerotpHeader) {
         let proven = header.token.is_some() && header.token == self.peer_token();
         let position = self.position_of(header.sequence);
         let waiting = self.sender.acknowledged()..=self.sender.next();
         let answers = header.tcp_flags.contains(TcpFlags::ACK)
             && position.is_some_and(|position| waiting.contains(&position))
-            && !self.is_known;
+            && (!self.is_known || self.configuration.trusts_paths && !self.receiver.knows_end());
         if proven || answers {
             self.end(Event::Reset);
         } else {

@@ -62,7 +62,7 @@ pub struct AerotpGateway {
     /// Connections by the ends of their AeroTP connection, own side first.
     splices: BTreeMap<Pair, Box<Splice>>,
     by_socket: BTreeMap<SocketId, Pair>,
-    /// Connections whose other end has not yet proved its address, by number.
+    /// Connections whose other gateway or ends have not yet proved their addresses, by number.
     half_open: BTreeMap<u64, Pair>,
     /// Number of the next connection.
     next_number: u64,

@@ -14,6 +14,10 @@ use std::time::{Duration, Instant};
 /// A wait that takes longer has nothing to wait for.
 const IDLE: Duration = Duration::from_secs(1);
 
+/// A relay on an uplink: the number of a datagram and the datagram, as it becomes none, one or several, each with a
+/// further delay.
+pub type Relay = fn(u64, Vec<u8>) -> Vec<(Duration, Vec<u8>)>;
+
 /// An uplink as the network treats it.
 #[derive(Debug, Default)]
 pub struct Uplink {
@@ -27,6 +31,8 @@ pub struct Uplink {
     pub inside: Option<SocketAddr>,
     /// Packets that the router has sent or got by the device.
     pub seen: Vec<Vec<u8>>,
+    /// A relay that does not only pass packets on.
+    pub relay: Option<Relay>,
 }
 
 /// The state of the network.
@@ -35,8 +41,8 @@ pub struct State {
     pub uplinks: Vec<Uplink>,
     /// Packets of the home agent for nobody's address.
     pub astray: Vec<Vec<u8>>,
-    /// Packets of somebody else for the home agent.
-    injected: Vec<Vec<u8>>,
+    /// Packets of somebody else, and where they arrive.
+    injected: Vec<(At, Vec<u8>)>,
     /// Devices that take the place of an uplink's.
     replaced: Vec<(usize, Tun)>,
     /// Times at which a packet was late, and by how much.
@@ -102,7 +108,21 @@ impl Air {
 
     /// Sends the home agent a packet of somebody else.
     pub fn inject(&self, packet: Vec<u8>) {
-        self.state().injected.push(packet);
+        self.inject_at(At::HomeAgent, packet);
+    }
+
+    /// Sends the router a packet of somebody else, by an uplink.
+    pub fn inject_by(&self, uplink: usize, packet: Vec<u8>) {
+        self.inject_at(At::Uplink(uplink), packet);
+    }
+
+    /// Sends the router a packet of a machine behind it.
+    pub fn inject_from_behind(&self, packet: Vec<u8>) {
+        self.inject_at(At::Cable(0, 0), packet);
+    }
+
+    fn inject_at(&self, at: At, packet: Vec<u8>) {
+        self.state().injected.push((at, packet));
         self.waker.wake();
     }
 
@@ -167,8 +187,8 @@ impl Carrier {
                 self.take(&mut state, *at, buffer[..length].to_vec());
             }
         }
-        for packet in core::mem::take(&mut state.injected) {
-            self.devices.home_agent.send(&packet).unwrap();
+        for (at, packet) in core::mem::take(&mut state.injected) {
+            self.devices.at(at).send(&packet).unwrap();
         }
         for (uplink, device) in core::mem::take(&mut state.replaced) {
             self.devices.uplinks[uplink] = device;
@@ -213,9 +233,17 @@ impl Carrier {
             return;
         }
         let delay = uplink.map_or(Duration::ZERO, |uplink| uplink.delay);
+        let due = Instant::now() + delay;
+        let packets = match uplink.and_then(|uplink| uplink.relay) {
+            Some(relay) => relay(self.number, packet),
+            None => vec![(Duration::ZERO, packet)],
+        };
         self.number += 1;
-        let key = (Instant::now() + delay, self.number);
-        self.under_way.insert(key, (from, to, packet));
+        for (later, packet) in packets {
+            self.number += 1;
+            let key = (due + later, self.number);
+            self.under_way.insert(key, (from, to, packet));
+        }
     }
 
     /// Delivers what is due. What is under way when an uplink is cut does not arrive.

@@ -1,6 +1,7 @@
 //! The daemons as an operator runs them: processes of their own, with files.
 
 use super::Namespace;
+use baton_daemon::operation::status::Status;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::{self, File};
@@ -173,6 +174,21 @@ impl Daemon {
         let output = command.arg(&self.socket).output().unwrap();
         let words = [output.stdout, output.stderr].concat();
         String::from_utf8_lossy(&words).into_owned()
+    }
+
+    /// Returns its state as programs read it.
+    pub fn state(&self) -> Status {
+        let output = self.command(&["status", "--json"]).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Returns the memory that it occupies, in bytes.
+    pub fn memory(&self) -> u64 {
+        let file = format!("/proc/{}/status", self.id());
+        let text = fs::read_to_string(file).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes = line.unwrap().trim().trim_end_matches(" kB");
+        kilobytes.parse::<u64>().unwrap() << 10
     }
 
     /// Returns how often it has said something.

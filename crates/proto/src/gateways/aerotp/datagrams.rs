@@ -36,12 +36,14 @@ impl AerotpGateway {
             }
             let aerotp = self.connection(now, around, &ends, configuration, true);
             let rule = self.rules[rule].clone();
-            self.add_splice(Splice::new(now, ends, aerotp, Near::Udp, rule, flow));
+            let splice = Splice::new(now, ends, aerotp, Near::Udp, rule, flow);
+            self.add_splice(now, around, splice);
         }
         let Some(splice) = self.splices.get_mut(&ends) else {
             return true;
         };
         splice.last_datagram = now;
+        splice.near_spoke = true;
         let has_room = splice.aerotp.write_record(payload);
         self.discards.datagrams += u64::from(!has_room);
         self.touched.insert(ends);

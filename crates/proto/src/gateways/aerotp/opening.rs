@@ -62,7 +62,7 @@ impl AerotpGateway {
     fn open_across(
         &mut self,
         now: Instant,
-        around: &Around<'_>,
+        around: &mut Around<'_>,
         ends: Pair,
         syn: &TcpHeader,
         packet: &Packet,
@@ -90,7 +90,7 @@ impl AerotpGateway {
             let socket = self.accept_half(now, around, half, syn);
             splice.near = Near::Tcp(socket);
         }
-        self.add_splice(splice);
+        self.add_splice(now, around, splice);
     }
 
     /// Creates a connection with a path for each link, which it opens or answers.
@@ -209,7 +209,7 @@ impl AerotpGateway {
     fn open_from_air(
         &mut self,
         now: Instant,
-        around: &Around<'_>,
+        around: &mut Around<'_>,
         ends: Pair,
         body: &AerotpPacket,
         flow: Option<FlowId>,
@@ -251,14 +251,19 @@ impl AerotpGateway {
             splice.opened_by = splice.is_held.then(|| Box::new(body.clone()));
             splice.near = Near::Tcp(socket);
         }
-        self.add_splice(splice);
+        self.add_splice(now, around, splice);
     }
 
-    /// Adds a connection. The TCP of a connection removed to make room is notified.
-    pub(super) fn add_splice(&mut self, splice: Splice) {
+    /// Adds a connection. Both ends of one that is removed to make room learn of it, if they are known.
+    pub(super) fn add_splice(&mut self, now: Instant, around: &mut Around<'_>, splice: Splice) {
         let gone = self.make_room();
         self.add(splice);
-        if let Some(Near::Tcp(socket)) = gone.map(|gone| gone.near) {
+        let Some(mut gone) = gone else { return };
+        if gone.aerotp.is_known() {
+            gone.aerotp.abort();
+            self.send_at_once(now, around, &mut gone);
+        }
+        if let Near::Tcp(socket) = gone.near {
             self.leave_half(socket);
         }
     }

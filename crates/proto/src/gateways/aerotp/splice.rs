@@ -39,6 +39,10 @@ pub(super) struct Splice {
     pub heard: u64,
     /// True while half open.
     pub half_open: bool,
+    /// True once the end here has spoken: its TCP has answered, or it has sent a datagram.
+    pub near_spoke: bool,
+    /// True once the far end has sent a datagram.
+    pub far_spoke: bool,
     /// While it is held, the packet that opened it, needed to refuse it.
     pub opened_by: Option<Box<AerotpPacket>>,
     /// True once the end here has sent all its data.
@@ -67,12 +71,14 @@ impl Splice {
             number: 0,
             is_waiting: false,
             aerotp,
-            near,
             rule,
             flow,
             is_held: false,
             heard: 0,
             half_open: true,
+            near_spoke: false,
+            far_spoke: false,
+            near,
             opened_by: None,
             near_finished: false,
             near_failed: false,
@@ -83,9 +89,13 @@ impl Splice {
         }
     }
 
-    /// Returns true while the other gateway is not known to be at its packets' source address. Its ACKs prove it, so
-    /// this stays true in modes without ACKs.
+    /// Returns true while anyone might have forged the connection: the other gateway or an end is not known to be at its
+    /// packets' source address. The other gateway's ACKs prove it, so this stays true in modes without ACKs; an answer
+    /// proves an end, so this stays true of datagrams that go one way.
     pub(super) fn is_half_open(&self) -> bool {
-        !(self.aerotp.configuration().mode.repeats() && self.aerotp.is_known())
+        let is_gateway_known = self.aerotp.configuration().mode.repeats() && self.aerotp.is_known();
+        // The other gateway bounds the TCP halves there.
+        let is_far_known = self.far_spoke || !matches!(self.near, Near::Udp);
+        !(is_gateway_known && self.near_spoke && is_far_known)
     }
 }

@@ -359,6 +359,27 @@ fn rules_select_by_network_and_code_point() {
     assert!(!is_within("2001:db8::1".parse().unwrap(), address(0), 0));
 }
 
+/// The other gateway loses its state in the middle of a transfer, and answers what it does not know by resets, which it
+/// cannot prove. Links without authentication leave the connection to its timeout, for anyone could send these.
+#[test]
+fn a_restart_of_the_other_gateway_resets_connections_over_authenticated_links_alone() {
+    for trusts_paths in [true, false] {
+        let mut rules = rules(Mode::NearReliable);
+        rules[0].configuration.trusts_paths = trusts_paths;
+        let (mut row, client) = begin(row(rules.clone()));
+        row.run_until(at(500));
+        let connection = row.hosts[0].connection_mut(client).unwrap();
+        connection.write_pattern(7, 1_000_000);
+        row.run_until(at(700));
+        let links = [(InterfaceId(0), DataRate::from_bits_per_second(RATE))];
+        let anew = AerotpGateway::new(&links, rules, [22; 16]);
+        *row.hosts[2].layer_mut::<AerotpGateway>().unwrap() = anew;
+        row.run_until(at(1_000));
+        assert_eq!(row.seen(0, SocketEvent::Reset).is_some(), trusts_paths);
+        assert_eq!(row.carried(1), usize::from(!trusts_paths));
+    }
+}
+
 /// Openings without a second packet are dropped to make room; later connections still get in.
 #[test]
 fn a_flood_of_openings_is_bounded() {
@@ -426,6 +447,67 @@ fn a_flood_keeps_nobody_out_and_no_memory() {
         row.run_until(at(2_000));
         let accepted = row.hosts[3].connection(row.accepted(3)[0]).unwrap();
         assert_eq!(accepted.readable(), 10_000, "{mode:?}");
+    }
+}
+
+/// A machine behind one gateway opens connections in the name of hosts that do not exist, and does not answer. The other
+/// gateway answers every one, and so does the server.
+#[test]
+fn a_flood_from_behind_a_gateway_is_bounded_at_both() {
+    let forged = |number: u32| IpAddr::from([10, 9, (number >> 8) as u8, number as u8]);
+    let syn = |number: u32, now: Instant| {
+        let mut forger = Host::new(forged(number), [9; 16]);
+        forger.add_interface(1500);
+        forger.routes_mut().set_default(Some(InterfaceId(0)));
+        forger.tcp_connect(now, end(address(3), PORT), &Profile::linux_6(), None);
+        assert_eq!(forger.poll_event(), None);
+        forger.poll_transmit(now).unwrap().1
+    };
+    let datagram = |number: u32, now: Instant| {
+        let mut forger = Host::new(forged(number), [9; 16]);
+        forger.add_interface(1500);
+        forger.routes_mut().set_default(Some(InterfaceId(0)));
+        forger.udp_bind(6000);
+        let payload = Payload::Pattern {
+            stream: 7,
+            offset: 0,
+            length: 100,
+        };
+        forger.udp_send(6000, end(address(3), 5000), payload, None);
+        forger.poll_transmit(now).unwrap().1
+    };
+    let kinds: [&dyn Fn(u32, Instant) -> Packet; 2] = [&syn, &datagram];
+    for (place, make) in kinds.into_iter().enumerate() {
+        let mut row = row(rules(Mode::NearReliable));
+        row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 8192, None);
+        row.hosts[3].udp_bind(5000);
+        // The answers to the forged addresses are lost behind the first gateway.
+        for node in [1, 2, 3] {
+            row.hosts[node]
+                .routes_mut()
+                .set_default(Some(InterfaceId(0)));
+        }
+        for number in 0..4000 {
+            let now = row.now();
+            row.hosts[1].handle_packet(now, InterfaceId(0), make(number, now));
+            row.settle();
+            row.run_until(now + Duration::from_millis(1));
+        }
+        // What is on its way arrives.
+        let now = row.now();
+        row.run_until(now + Duration::from_secs(1));
+        for node in [1, 2] {
+            let gateway = row.hosts[node].layer::<AerotpGateway>().unwrap();
+            let carried = gateway.connections();
+            assert!(carried <= MOST_HALF_OPEN, "{place} {node}: {carried}");
+        }
+        let gateway = row.hosts[1].layer::<AerotpGateway>().unwrap();
+        assert!(gateway.discards().half_open >= 4000 - MOST_HALF_OPEN as u64);
+        let client = row.connect(&Profile::linux_6());
+        let now = row.now();
+        row.run_until(now + Duration::from_secs(1));
+        let connection = row.hosts[0].connection_mut(client).unwrap();
+        assert_eq!(connection.state(), tcp::State::Established, "{place}");
     }
 }
 

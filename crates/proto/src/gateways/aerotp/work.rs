@@ -16,14 +16,12 @@ const UDP_IDLE: Duration = Duration::from_secs(120);
 /// Notes an event of the half here.
 pub(super) fn note(splice: &mut Splice, event: tcp::Event) {
     match event {
+        tcp::Event::Connected => splice.near_spoke = true,
         tcp::Event::PeerClosed => splice.near_finished = true,
         tcp::Event::Refused | tcp::Event::Reset | tcp::Event::TimedOut => {
             splice.near_failed = true;
         }
-        tcp::Event::Connected
-        | tcp::Event::Readable
-        | tcp::Event::Writable
-        | tcp::Event::Closed => {}
+        tcp::Event::Readable | tcp::Event::Writable | tcp::Event::Closed => {}
     }
 }
 
@@ -209,6 +207,7 @@ impl AerotpGateway {
         let ends = splice.ends;
         while let Some(record) = splice.aerotp.read(now, u64::MAX) {
             splice.last_datagram = now;
+            splice.far_spoke = true;
             self.send_datagram(around, (ends.1, ends.0), record.payload, splice.flow);
         }
         if splice.last_datagram + UDP_IDLE <= now || splice.far_finished {

@@ -1,0 +1,212 @@
+//! Client, two gateways and server, two links between the gateways, and the faults of these.
+
+use super::channel::Channel;
+use super::gateway::{Gateway, LINKS, Leaves};
+use super::numbers::Numbers;
+use super::traffic::Traffic;
+use baton_proto::packet::Packet;
+use baton_proto::time::{Duration, Instant};
+use std::collections::BTreeMap;
+
+/// Delay between a gateway and the machines behind it.
+const BEHIND: Duration = Duration::from_millis(1);
+/// Interval of the applications' work.
+const TICK: Duration = Duration::from_millis(20);
+/// Turns at one moment, more than it can ever need.
+const MOST_TURNS: u32 = 100_000;
+
+/// What arrives somewhere. Gateways are the near one (0) and the far one (1), and so are the machines behind them.
+enum Arrival {
+    AtGateway(usize, usize, Vec<u8>),
+    FromBehind(usize, Packet),
+    AtMachine(usize, Packet),
+}
+
+/// All of it.
+pub struct World {
+    now: Instant,
+    gateways: [Gateway; 2],
+    traffic: Traffic,
+    /// By link, and by the gateway that sends.
+    channels: [[Channel; 2]; LINKS],
+    under_way: BTreeMap<(Instant, u64), Arrival>,
+    number: u64,
+    numbers: Numbers,
+    incarnation: u8,
+    faults: u64,
+}
+
+impl World {
+    pub fn new(numbers: Numbers) -> World {
+        let now = Instant::from_secs(1);
+        World {
+            now,
+            gateways: [true, false].map(|is_near| Gateway::start(now, is_near, 1)),
+            traffic: Traffic::new(),
+            channels: [(); LINKS].map(|()| [Channel::sound(), Channel::sound()]),
+            under_way: BTreeMap::new(),
+            number: 0,
+            numbers,
+            incarnation: 1,
+            faults: 0,
+        }
+    }
+
+    /// Runs for so many seconds with new transfers and faults.
+    pub fn run(&mut self, seconds: u64) {
+        let end = self.now + Duration::from_secs(seconds);
+        let mut next_fault = self.now + Duration::from_secs(2);
+        while self.now < end {
+            let (now, numbers) = (self.now, &mut self.numbers);
+            self.traffic.begin(now, numbers);
+            if now >= next_fault {
+                next_fault = now + Duration::from_millis(200 + numbers.below(3000));
+                self.fault();
+            }
+            self.run_until(now + TICK);
+        }
+    }
+
+    /// Runs for so many seconds without anything new.
+    pub fn run_quietly(&mut self, seconds: u64) {
+        for _ in 0..seconds * 1_000_000_000 / TICK.as_nanos() {
+            self.run_until(self.now + TICK);
+        }
+    }
+
+    fn fault(&mut self) {
+        self.faults += 1;
+        if self.numbers.happens(20) {
+            return self.restart();
+        }
+        let is_any_up = |channels: &[Channel; 2]| channels.iter().all(|channel| channel.is_up);
+        if !self.channels.iter().any(is_any_up) {
+            let link = self.numbers.below(LINKS as u64) as usize;
+            self.channels[link]
+                .iter_mut()
+                .for_each(|it| it.is_up = true);
+            return;
+        }
+        let link = self.numbers.below(LINKS as u64) as usize;
+        let direction = self.numbers.below(2) as usize;
+        self.channels[link][direction].disturb(&mut self.numbers);
+    }
+
+    /// Starts one of the gateways anew, without its state.
+    fn restart(&mut self) {
+        self.incarnation += 1;
+        let place = self.numbers.below(2) as usize;
+        self.gateways[place] = Gateway::start(self.now, place == 0, self.incarnation);
+        self.traffic.give_up();
+    }
+
+    /// Ends all faults.
+    pub fn heal(&mut self) {
+        let all = self.channels.iter_mut().flatten();
+        all.for_each(|channel| *channel = Channel::sound());
+    }
+
+    fn run_until(&mut self, end: Instant) {
+        let (mut turns, mut before) = (0, self.now);
+        loop {
+            let arrival = self.under_way.keys().next().map(|(at, _)| *at);
+            let [near, far] = &mut self.gateways;
+            let due = [
+                arrival,
+                near.poll_timeout(),
+                far.poll_timeout(),
+                self.traffic.client.poll_timeout(),
+                self.traffic.server.poll_timeout(),
+            ];
+            let next = due.into_iter().flatten().min();
+            let Some(next) = next.filter(|next| *next <= end) else {
+                break;
+            };
+            self.now = self.now.max(next);
+            turns = if self.now == before { turns + 1 } else { 0 };
+            before = self.now;
+            assert!(
+                turns < MOST_TURNS,
+                "deadlines do not move on from {}",
+                self.now
+            );
+            self.turn();
+        }
+        self.now = end;
+        self.traffic.work();
+        self.turn();
+    }
+
+    fn turn(&mut self) {
+        let now = self.now;
+        while let Some(entry) = self.under_way.first_entry() {
+            if entry.key().0 > now {
+                break;
+            }
+            match entry.remove() {
+                Arrival::AtGateway(place, link, datagram) => {
+                    let leaves = self.gateways[place].take_datagram(now, link, datagram);
+                    self.leave(place, leaves);
+                }
+                Arrival::FromBehind(place, packet) => {
+                    let leaves = self.gateways[place].take_packet(now, packet);
+                    self.leave(place, leaves);
+                }
+                Arrival::AtMachine(0, packet) => {
+                    let packets = self.traffic.client.take(now, packet);
+                    self.send_from(0, packets);
+                }
+                Arrival::AtMachine(_, packet) => {
+                    let packets = self.traffic.server.take(now, packet);
+                    self.send_from(1, packets);
+                }
+            }
+        }
+        for place in [0, 1] {
+            let leaves = self.gateways[place].turn(now);
+            self.leave(place, leaves);
+        }
+        let packets = self.traffic.client.turn(now);
+        self.send_from(0, packets);
+        let packets = self.traffic.server.turn(now);
+        self.send_from(1, packets);
+    }
+
+    fn add(&mut self, at: Instant, arrival: Arrival) {
+        self.number += 1;
+        self.under_way.insert((at, self.number), arrival);
+    }
+
+    fn send_from(&mut self, machine: usize, packets: Vec<Packet>) {
+        for packet in packets {
+            self.add(self.now + BEHIND, Arrival::FromBehind(machine, packet));
+        }
+    }
+
+    fn leave(&mut self, gateway: usize, leaves: Vec<Leaves>) {
+        let now = self.now;
+        for leaf in leaves {
+            match leaf {
+                Leaves::Packet(packet) => {
+                    self.add(now + BEHIND, Arrival::AtMachine(gateway, packet));
+                }
+                Leaves::Datagram(link, datagram) => {
+                    let channel = &mut self.channels[link][gateway];
+                    for (at, datagram) in channel.carry(now, datagram, &mut self.numbers) {
+                        self.add(at, Arrival::AtGateway(1 - gateway, link, datagram));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Checks that all is over; returns the memory of each gateway.
+    pub fn finish(mut self) -> [i64; 2] {
+        self.traffic.finish();
+        println!("{} faults, {} restarts", self.faults, self.incarnation - 1);
+        for gateway in &mut self.gateways {
+            assert_eq!(gateway.state(), (0, 0, 0));
+        }
+        self.gateways.map(Gateway::end)
+    }
+}
