@@ -3,6 +3,7 @@
 //! The kind of a packet on the path tells the gateway's own AeroTP from packets that cross as they are, so that no
 //! machine behind a gateway can speak in its name.
 
+use super::coding::LinkCode;
 use crate::capture::{Tap, View};
 use crate::config::Rate;
 use crate::medium::{Medium, MediumEvent, News, Received};
@@ -207,6 +208,10 @@ pub struct Link {
     watch: Option<Watch>,
     /// Its rate by the operator's word.
     rate: Option<DataRate>,
+    /// Its code, if it delivers damaged packets.
+    code: Option<LinkCode>,
+    /// The part of that rate that was left for the path.
+    told: Option<DataRate>,
     /// The rate of packets inside the path, as last reported to the node.
     reported: DataRate,
     sockets: Sockets,
@@ -223,13 +228,20 @@ pub struct Link {
 
 impl Link {
     /// Creates a link by a device, which need not exist yet, or by the kernel's routes. Without a rate it is found.
-    pub fn new((name, device): (&str, Option<&str>), end: End, rate: Option<Rate>) -> Link {
+    pub fn new(
+        (name, device): (&str, Option<&str>),
+        end: End,
+        rate: Option<Rate>,
+        code: Option<LinkCode>,
+    ) -> Link {
         let is_ipv4 = end.local().is_ipv4();
         let mut link = Link {
             name: name.to_owned(),
             end,
             watch: device.map(|device| Watch::new(device, is_ipv4)),
             rate: rate.map(|Rate(rate)| rate),
+            code,
+            told: rate.map(|Rate(rate)| rate),
             reported: DataRate::ZERO,
             sockets: Sockets::default(),
             buffer: ReceiveBuffer::default(),
@@ -249,7 +261,10 @@ impl Link {
     /// Opens the socket; returns false, and reports it, on failure.
     fn open_socket(&mut self) -> bool {
         let device = self.watch.as_ref().map(Watch::device);
-        let opened = self.sockets.open(&[self.end.local()], device);
+        let mut opened = self.sockets.open(&[self.end.local()], device);
+        if self.code.is_some() && opened.is_ok() {
+            opened = self.sockets.leave_out_checksums();
+        }
         if let Err(error) = &opened {
             let news = News::of(format!("cannot be used: {error}"));
             self.events.push_back(MediumEvent::News(news));
@@ -283,7 +298,7 @@ impl Link {
                     continue;
                 }
                 Event::Up => {
-                    self.end.set_rate(now, self.rate);
+                    self.end.set_rate(now, self.rate_before_code());
                     self.tell_parameters(now);
                     self.events.push_back(MediumEvent::Up);
                 }
@@ -332,8 +347,25 @@ impl Link {
         DataRate::from_bits_per_second((bits / u128::from(mtu + headers)) as u64)
     }
 
-    /// Tells the node of a change of the rate by more than a hundredth.
+    /// Returns the rate by the operator's word, without the part that the code takes of a full packet at present.
+    fn rate_before_code(&self) -> Option<DataRate> {
+        let (Some(code), Some(mtu)) = (&self.code, self.end.packet_mtu()) else {
+            return self.rate;
+        };
+        let headers = if self.end.local().is_ipv4() { 28 } else { 48 };
+        let length = u32::from(mtu) + self.end.headers() - headers;
+        let rate = self.rate?;
+        Some(code.rate_before(rate, length, headers))
+    }
+
+    /// Tells the path of a told rate that the code has changed, and the node of a change of the path's rate by more than
+    /// a hundredth.
     fn follow_rate(&mut self, now: Instant) {
+        let told = self.rate_before_code();
+        if told != self.told {
+            self.told = told;
+            self.end.set_rate(now, told);
+        }
         let rate = self.rate_inside(now).bits_per_second();
         let reported = self.reported.bits_per_second();
         if rate.abs_diff(reported) > reported / 100 {
@@ -350,8 +382,19 @@ impl Link {
         let mut read = 0;
         for datagram in batch.datagrams() {
             read += 1;
+            let (datagram, arrival) = match &mut self.code {
+                None => (datagram, None),
+                Some(code) => match code.decode(datagram) {
+                    Some((datagram, arrival)) => (datagram, Some(arrival)),
+                    None => continue,
+                },
+            };
+            let taken = self.end.handle_datagram(now, sender, datagram);
+            if let (Some(code), Some(arrival)) = (&mut self.code, arrival) {
+                code.note(arrival, taken.as_ref().err().copied());
+            }
             // A rejected datagram has changed nothing, and the path has counted it.
-            let Ok(Some(content)) = self.end.handle_datagram(now, sender, datagram) else {
+            let Ok(Some(content)) = taken else {
                 continue;
             };
             if content.kind == AEROTP {
@@ -397,9 +440,14 @@ impl Medium for Link {
         };
         let class = packet.ip.traffic_class;
         let (end, sockets, outgoing) = (&mut self.end, &mut self.sockets, &mut self.outgoing);
+        let code = &mut self.code;
         let sent = self.cutter.cut(packet, |bytes| {
             outgoing.add(sockets, class, |out| {
-                let sent = end.send(now, (kind, bytes), out)?;
+                let seal = |out: &mut Vec<u8>| end.send(now, (kind, bytes), out);
+                let sent = match code {
+                    Some(code) => code.write(false, out, seal)?,
+                    None => seal(out)?,
+                };
                 Ok((sent.to, ()))
             })
         });
@@ -432,9 +480,14 @@ impl Medium for Link {
 
     fn flush(&mut self, now: Instant) {
         self.follow_rate(now);
-        let end = &mut self.end;
-        self.outgoing
-            .flush(&mut self.sockets, |out| end.poll_transmit(now, out));
+        let (end, code) = (&mut self.end, &mut self.code);
+        self.outgoing.flush(&mut self.sockets, |out| {
+            let mut seal = |out: &mut Vec<u8>| end.poll_transmit(now, out);
+            match code {
+                Some(code) => code.write(true, out, |out| seal(out).ok_or(())).ok(),
+                None => seal(out),
+            }
+        });
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -457,6 +510,9 @@ impl Medium for Link {
             status.uplinks.push(path.with(measured));
         }
         status.reject(self.end.counters());
+        if let Some(code) = &self.code {
+            code.report(&self.name, status);
+        }
         status.lose("longer than a link carries", self.too_long);
         status.lose("dropped by a congested router", self.congested);
         status.lose("not taken by a socket", self.outgoing.lost());

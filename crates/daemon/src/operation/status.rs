@@ -36,6 +36,9 @@ pub struct Status {
     /// Connections of a gateway.
     #[serde(default)]
     pub gateway: Option<GatewayStatus>,
+    /// Codes of a gateway's links that deliver damaged packets.
+    #[serde(default)]
+    pub codes: Vec<CodeStatus>,
     /// Rejected datagrams, by reason.
     pub rejected: BTreeMap<String, u64>,
     /// The capture under way.
@@ -71,6 +74,21 @@ pub struct GatewayStatus {
     pub tcp: u64,
     /// Bytes acknowledged to their sender that the other gateway has not acknowledged yet.
     pub custody_bytes: u64,
+}
+
+/// The code of a link that delivers damaged packets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CodeStatus {
+    /// The link's name.
+    pub link: String,
+    /// The bit error rate towards this end, by the errors found.
+    pub bit_error_rate: f64,
+    /// Datagrams opened after a correction.
+    pub repaired: u64,
+    /// Bytes corrected in these.
+    pub corrected_bytes: u64,
+    /// Datagrams damaged beyond repair, or forged.
+    pub damaged: u64,
 }
 
 /// Handovers since the start of the daemon.
@@ -221,6 +239,13 @@ impl fmt::Display for Status {
         }
         for uplink in &self.uplinks {
             writeln!(f, "  {uplink}")?;
+        }
+        for code in &self.codes {
+            writeln!(
+                f,
+                "  {}: bit error rate {:.1e}, {} datagrams repaired ({} B), {} beyond repair",
+                code.link, code.bit_error_rate, code.repaired, code.corrected_bytes, code.damaged
+            )?;
         }
         for router in &self.routers {
             let bound = router.bound_to.as_deref().unwrap_or("none");

@@ -34,6 +34,7 @@ pub use configuration::{Coding, Configuration, Identity};
 pub use connection::{Connection, Statistics, timestamp};
 pub use output::reset_reply;
 pub use path::PathId;
+pub(crate) use error_meter::ErrorMeter;
 pub(crate) use rate::RateControl;
 
 use crate::packet::Payload;

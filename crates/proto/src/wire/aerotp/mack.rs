@@ -28,6 +28,16 @@ impl ErrorRate {
         ErrorRate(255 - (steps as u8).min(254))
     }
 
+    /// Returns the rate with this byte on the wire.
+    pub fn from_code(code: u8) -> ErrorRate {
+        ErrorRate(code)
+    }
+
+    /// Returns its byte on the wire.
+    pub fn code(self) -> u8 {
+        self.0
+    }
+
     /// Returns the rate.
     pub fn rate(self) -> f64 {
         match self.0 {
@@ -122,7 +132,7 @@ impl Mack {
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.cumulative.0.to_be_bytes());
         out.extend_from_slice(&self.echo.to_be_bytes());
-        out.push(self.error_rate.0);
+        out.push(self.error_rate.code());
         out.push(if self.is_complete { COMPLETE } else { 0 });
         let counts = [self.received.len(), self.missing.len()];
         out.extend(counts.map(|count| count.min(MOST_RANGES) as u8));
@@ -140,7 +150,7 @@ impl Mack {
     pub(super) fn decode(has_missing: bool, rest: &mut Reader<'_>) -> Result<Mack, DecodeError> {
         let cumulative = SequenceNumber(rest.u32()?);
         let echo = rest.u32()?;
-        let error_rate = ErrorRate(rest.u8()?);
+        let error_rate = ErrorRate::from_code(rest.u8()?);
         let flags = rest.u8()?;
         if flags & !COMPLETE != 0 {
             return Err(field("MACK flags", u32::from(flags)));
