@@ -10,24 +10,27 @@ use baton_proto::rate::DataRate;
 #[derive(Debug, Default)]
 pub struct LinkCode(DatagramCode);
 
-impl LinkCode {
-    /// Appends the datagram that `write` appends, coded: the path's own messages, on which its state depends, with the
-    /// strongest code. So a search for the MTU finds the one that holds for every strength.
-    ///
-    /// # Errors
-    /// The error of `write`.
-    pub fn write<T, E>(
-        &mut self,
-        is_own: bool,
-        out: &mut Vec<u8>,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let start = self.0.begin(out);
-        let written = write(out)?;
-        self.0.end(start, is_own, out);
-        Ok(written)
-    }
+/// Appends the datagram that `write` appends, coded if its link has a code: the path's own messages, on which its state
+/// depends, with the strongest. So a search for the MTU finds the one that holds for every strength.
+///
+/// # Errors
+/// The error of `write`.
+pub fn write<T, E>(
+    code: Option<&mut LinkCode>,
+    is_own: bool,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<T, E>,
+) -> Result<T, E> {
+    let Some(LinkCode(code)) = code else {
+        return write(out);
+    };
+    let start = code.begin(out);
+    let written = write(out)?;
+    code.end(start, is_own, out);
+    Ok(written)
+}
 
+impl LinkCode {
     /// Decodes a received datagram; `None` if it is damaged beyond repair.
     pub fn decode<'a>(&mut self, received: &'a mut [u8]) -> Option<(&'a mut [u8], Arrival)> {
         self.0.decode(received)

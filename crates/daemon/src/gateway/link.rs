@@ -3,7 +3,7 @@
 //! The kind of a packet on the path tells the gateway's own AeroTP from packets that cross as they are, so that no
 //! machine behind a gateway can speak in its name.
 
-use super::coding::LinkCode;
+use super::coding::{self, LinkCode};
 use crate::capture::{Tap, View};
 use crate::config::Rate;
 use crate::medium::{Medium, MediumEvent, News, Received};
@@ -444,10 +444,7 @@ impl Medium for Link {
         let sent = self.cutter.cut(packet, |bytes| {
             outgoing.add(sockets, class, |out| {
                 let seal = |out: &mut Vec<u8>| end.send(now, (kind, bytes), out);
-                let sent = match code {
-                    Some(code) => code.write(false, out, seal)?,
-                    None => seal(out)?,
-                };
+                let sent = coding::write(code.as_mut(), false, out, seal)?;
                 Ok((sent.to, ()))
             })
         });
@@ -482,11 +479,8 @@ impl Medium for Link {
         self.follow_rate(now);
         let (end, code) = (&mut self.end, &mut self.code);
         self.outgoing.flush(&mut self.sockets, |out| {
-            let mut seal = |out: &mut Vec<u8>| end.poll_transmit(now, out);
-            match code {
-                Some(code) => code.write(true, out, |out| seal(out).ok_or(())).ok(),
-                None => seal(out),
-            }
+            let seal = |out: &mut Vec<u8>| end.poll_transmit(now, out).ok_or(());
+            coding::write(code.as_mut(), true, out, seal).ok()
         });
     }
 

@@ -32,9 +32,9 @@ mod timers;
 pub use adaptation::{Choice, choose};
 pub use configuration::{Coding, Configuration, Identity};
 pub use connection::{Connection, Statistics, timestamp};
+pub(crate) use error_meter::ErrorMeter;
 pub use output::reset_reply;
 pub use path::PathId;
-pub(crate) use error_meter::ErrorMeter;
 pub(crate) use rate::RateControl;
 
 use crate::packet::Payload;

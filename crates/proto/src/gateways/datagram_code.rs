@@ -141,8 +141,7 @@ impl DatagramCode {
 
     fn lose(&mut self, bytes: u32, redundancy: u32) {
         self.counters.damaged += 1;
-        self.arrivals
-            .note(bytes, redundancy, Condition::Damaged(0));
+        self.arrivals.note(bytes, redundancy, Condition::Damaged(0));
     }
 
     /// Returns the bit error rate of arriving datagrams, by the errors found.

@@ -178,7 +178,9 @@ fn a_burst_of_ninety_six_bytes_is_corrected_and_one_more_is_not() {
         wire.extend_from_slice(&sealed);
         near.end(start, true, &mut wire);
         let received = &mut wire[3..];
-        received[700..700 + burst].iter_mut().for_each(|byte| *byte ^= 0x5A);
+        received[700..700 + burst]
+            .iter_mut()
+            .for_each(|byte| *byte ^= 0x5A);
         let decoded = far.decode(received);
         assert_eq!(decoded.is_some_and(|(data, _)| data == sealed), is_whole);
         assert_eq!(far.counters().damaged, u64::from(!is_whole));
