@@ -165,17 +165,15 @@ fn data_crosses_links_that_damage_every_datagram() {
         let gateways = start_with(&world, over, "delivers_damaged = true\n", "");
         let bytes = 3_000_000;
         Transfer::begin(&world, Version::V4, bytes).end(bytes);
-        for gateway in &gateways {
-            let status = gateway.status();
-            println!("{status}");
-            let repaired: u64 = status.lines().filter_map(repaired).sum();
-            assert!(repaired > 1000, "{status}");
-        }
+        let status = gateways.each_ref().map(Daemon::status).concat();
+        let repaired: usize = status.lines().filter_map(repaired).sum();
+        // No packet on the paths is longer than this.
+        assert!(repaired > bytes / 1238, "{repaired}: {status}");
     }
 }
 
 /// Returns the number of repaired datagrams in a line about a link's code.
-fn repaired(line: &str) -> Option<u64> {
+fn repaired(line: &str) -> Option<usize> {
     let (before, _) = line.split_once(" datagrams repaired")?;
     before.rsplit(' ').next()?.parse().ok()
 }
