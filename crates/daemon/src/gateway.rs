@@ -181,7 +181,8 @@ impl Configuration for GatewayConfig {
                 ));
             }
         }
-        Ok(())
+        let mut rules = self.rules.iter().enumerate();
+        rules.try_for_each(|(place, rule)| rule.check(&format!("rules[{place}]")))
     }
 }
 
@@ -211,6 +212,8 @@ pub fn status(host: &Host) -> Option<GatewayStatus> {
         connections: gateway.connections() as u64,
         tcp: gateway.halves() as u64,
         custody_bytes: gateway.custody(),
+        restored_packets: gateway.repairs().packets,
+        failed_blocks: gateway.repairs().failed_blocks,
     })
 }
 

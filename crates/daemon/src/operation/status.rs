@@ -74,6 +74,12 @@ pub struct GatewayStatus {
     pub tcp: u64,
     /// Bytes acknowledged to their sender that the other gateway has not acknowledged yet.
     pub custody_bytes: u64,
+    /// Lost packets restored by codes across packets.
+    #[serde(default)]
+    pub restored_packets: u64,
+    /// Blocks of these codes that lost more packets than they had repair packets.
+    #[serde(default)]
+    pub failed_blocks: u64,
 }
 
 /// The code of a link that delivers damaged packets.
@@ -264,6 +270,13 @@ impl fmt::Display for Status {
                 "{} connections carried, {} of TCP, {} B in custody",
                 gateway.connections, gateway.tcp, gateway.custody_bytes
             )?;
+            if gateway.restored_packets + gateway.failed_blocks > 0 {
+                writeln!(
+                    f,
+                    "blocks: {} lost packets restored, {} blocks beyond repair",
+                    gateway.restored_packets, gateway.failed_blocks
+                )?;
+            }
         }
         let handovers = &self.handovers;
         writeln!(
