@@ -59,6 +59,7 @@ f.unconfirmed = ProtoField.uint32("aerotp.mack.unconfirmed", "Bytes not confirme
 f.window = ProtoField.uint32("aerotp.mack.window", "Window")
 f.held_for = ProtoField.uint32("aerotp.mack.held_for", "Held for, in microseconds")
 f.arrival_rate = ProtoField.uint32("aerotp.mack.arrival_rate", "Arrival rate, in kbit/s")
+f.restored = ProtoField.uint32("aerotp.mack.restored", "Packets restored")
 f.received_start = ProtoField.uint32("aerotp.mack.received.start", "Received: distance")
 f.received_length = ProtoField.uint32("aerotp.mack.received.length", "Received: bytes")
 f.missing_start = ProtoField.uint32("aerotp.mack.missing.start", "Missing: distance")
@@ -229,13 +230,14 @@ local function add_mack(reader, tree, has_missing)
     if rate:uint() > 0 then item:append_text((" (%.2e)"):format(2 ^ (-(255 - rate:uint()) / 8))) end
     local flags = reader:take(1)
     branch:add(f.complete, flags)
-    if flags:uint() % 0x80 ~= 0 then fail(flags, "MACK flags that are not assigned") end
+    if flags:uint() % 0x40 ~= 0 then fail(flags, "MACK flags that are not assigned") end
     local counts = reader:take(2)
     local received, missing = counts(0, 1):uint(), counts(1, 1):uint()
     if has_missing ~= (missing > 0) then fail(counts, "SNACK and missing ranges contradict each other") end
     for _, field in ipairs({ f.unconfirmed, f.window, f.held_for, f.arrival_rate }) do
         add_number(reader, branch, field)
     end
+    if flags:uint() % 0x80 >= 0x40 then add_number(reader, branch, f.restored) end
     local base_number = cumulative:uint()
     add_ranges(reader, branch, received, { f.received_start, f.received_length }, base_number, false)
     add_ranges(reader, branch, missing, { f.missing_start, f.missing_length }, base_number, true)

@@ -5,6 +5,7 @@ use baton_proto::fec::FecError;
 use baton_proto::fec::erasure::{BlockDecoder, BlockEncoder, BlockSize};
 use baton_proto::fec::interleaved::{self, Strength};
 use baton_proto::fec::reed_solomon::{Code, LONGEST_CODEWORD};
+use baton_proto::gateways::datagram_code::{DatagramCode, HEADER};
 
 /// Tries foreign bytes in a decoder, or its own with damage.
 pub fn check(data: &[u8]) {
@@ -30,6 +31,11 @@ fn foreign(bytes: &mut Bytes) {
         .map(|_| usize::from(bytes.u16() % 2048))
         .collect();
     let mut received = bytes.rest().to_vec();
+    let (mut code, mut coded) = (DatagramCode::default(), received.clone());
+    if let Some((sealed, arrival)) = code.decode(&mut coded) {
+        assert!(sealed.len() + HEADER <= received.len());
+        code.opened(arrival);
+    }
     let _ = interleaved::decode(&mut received.clone(), strength, &erasures);
     let before = received.clone();
     let found = Code::with_parity(parity).decode(&mut received, &erasures);

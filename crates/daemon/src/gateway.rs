@@ -4,6 +4,7 @@
 //! the layer that the simulator has (`baton_proto::gateways::aerotp`); all other packets cross as they are. Each link
 //! is a [path](baton_path) of its own: encrypted, authenticated and measured.
 
+mod coding;
 mod keylog;
 mod link;
 mod rules;
@@ -27,6 +28,7 @@ use baton_proto::interface::InterfaceId;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Instant;
 use baton_proto::wire::prefix::Prefix;
+use coding::LinkCode;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use keylog::KeyLog;
 use link::{End, Link};
@@ -98,6 +100,8 @@ pub struct LinkConfig {
     pub device: Option<String>,
     /// Its rate from this end, of IP packets with all headers. By default it is found.
     pub rate: Option<Rate>,
+    /// True if it delivers damaged packets, and its datagrams are coded.
+    pub delivers_damaged: bool,
 }
 
 /// The end of a path that is here.
@@ -107,6 +111,14 @@ pub enum Way {
     Calls(SocketAddr),
     /// The end that is called, at this address.
     Listens(SocketAddr),
+}
+
+impl Way {
+    fn is_ipv4(self) -> bool {
+        match self {
+            Way::Calls(address) | Way::Listens(address) => address.is_ipv4(),
+        }
+    }
 }
 
 /// A link as the file has it.
@@ -126,6 +138,10 @@ struct LinkTable {
     device: Option<String>,
     /// Its rate from this end, of IP packets with all headers. By default it is found.
     rate: Option<Rate>,
+    /// True if it delivers packets with bit errors instead of dropping them, at both ends alike: a code then corrects
+    /// its datagrams.
+    #[serde(default)]
+    delivers_damaged: bool,
 }
 
 impl TryFrom<LinkTable> for LinkConfig {
@@ -147,6 +163,7 @@ impl TryFrom<LinkTable> for LinkConfig {
             way,
             device: table.device,
             rate: table.rate,
+            delivers_damaged: table.delivers_damaged,
         })
     }
 }
@@ -172,6 +189,8 @@ impl Configuration for GatewayConfig {
                 ));
             }
         }
+        let mut rules = self.rules.iter().enumerate();
+        rules.try_for_each(|(place, rule)| rule.check(&format!("rules[{place}]")))?;
         let names = self.link_names();
         let forecast = self.forecast.as_ref();
         forecast.map_or(Ok(()), |forecast| {
@@ -211,6 +230,8 @@ pub fn status(host: &Host) -> Option<GatewayStatus> {
         replaced: discards.half_open,
         strangers: discards.strangers,
         refused_datagrams: discards.datagrams,
+        restored_packets: gateway.repairs().packets,
+        failed_blocks: gateway.repairs().failed_blocks,
     })
 }
 
@@ -298,8 +319,12 @@ impl GatewayConfig {
         let device_mtu = device_mtu.and_then(|name| kernel.link(name).ok());
         let uplink_mtu = device_mtu.map_or(1500, |link| link.mtu);
         let uplink_mtu = u16::try_from(uplink_mtu).unwrap_or(u16::MAX);
+        let uplink_mtu = match link.delivers_damaged {
+            true => coding::longest_packet(uplink_mtu, link.way.is_ipv4()),
+            false => uplink_mtu,
+        };
         let seed = keys::random().map_err(|error| format!("{}: {error}", keys::RANDOM))?;
-        let (end, over_ipv4) = match link.way {
+        let end = match link.way {
             Way::Calls(remote) => {
                 let config = InitiatorConfig {
                     local: keys.own.clone(),
@@ -313,7 +338,7 @@ impl GatewayConfig {
                     seed,
                 };
                 let initiator = Initiator::new(Instant::ZERO, config);
-                (End::calling(initiator, remote), remote.is_ipv4())
+                End::calling(initiator, remote)
             }
             Way::Listens(local) => {
                 let config = ListenerConfig {
@@ -325,12 +350,13 @@ impl GatewayConfig {
                 let mut listener = Listener::new(Instant::ZERO, config);
                 let added = listener.add_peer(self.peer.public_key.0, keys.preshared.clone(), &[]);
                 added.map_err(|error| error.to_string())?;
-                (End::listening(listener, local), local.is_ipv4())
+                End::listening(listener, local)
             }
         };
         // Paths begin with this, and search for more.
-        let mtu = 1280 - tunnel::headers(over_ipv4);
-        let mut medium = Link::new((&link.name, link.device.as_deref()), end, link.rate);
+        let mtu = 1280 - tunnel::headers(link.way.is_ipv4());
+        let code = link.delivers_damaged.then(LinkCode::default);
+        let mut medium = Link::new((&link.name, link.device.as_deref()), end, link.rate, code);
         if let Some(log) = &keys.log {
             medium.log_keys(log.clone());
         }

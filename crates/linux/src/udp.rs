@@ -61,6 +61,17 @@ impl UdpSocket {
         })
     }
 
+    /// Sends datagrams without the checksum of UDP, and takes those without one: for links that deliver damaged datagrams
+    /// (RFC 6936), whose payload has a code of its own. The kernel then does not segment.
+    ///
+    /// # Errors
+    /// Errors of the kernel.
+    pub fn leave_out_checksums(&self) -> io::Result<()> {
+        options::leave_out_checksums(&self.socket, self.is_ipv4)?;
+        self.segments.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Returns the socket's address, with the port chosen by the kernel if none was given.
     ///
     /// # Errors

@@ -178,6 +178,53 @@ fn datagrams_leave_by_the_device_unfragmented_whatever_the_route_says() {
     });
 }
 
+/// The kernel drops a datagram over IPv6 without a checksum (RFC 8200, section 8.1) but for sockets that ask for it.
+#[test]
+#[ignore = "needs root: it makes a network namespace"]
+fn datagrams_without_checksums_leave_and_arrive_damaged() {
+    in_new_namespace(|| {
+        let mut kernel = RouteSocket::open().unwrap();
+        let tun = device(&mut kernel, "only", 1, ["192.0.2.1", "2001:db8::1"]);
+        for (local, to, headers) in [
+            ("0.0.0.0", "198.51.100.1:4191", 28),
+            ("[::]", "[2001:db8:1::1]:4191", 48),
+        ] {
+            let to = address(to);
+            let open = |port: u16| UdpSocket::open(address(&format!("{local}:{port}")), None);
+            let (without, with) = (open(4191).unwrap(), open(4192).unwrap());
+            without.leave_out_checksums().unwrap();
+            let mut answers = [&with, &without].map(|socket| {
+                assert!(socket.send(to, CLASS, &numbered(500), 500).unwrap());
+                let packet = next_packet(&tun, UDP);
+                let has_none = packet[headers - 2..headers] == [0, 0];
+                assert_eq!(has_none, std::ptr::eq(socket, &without));
+                returned(packet, headers)
+            });
+            for answer in &mut answers {
+                answer[headers - 2..headers].fill(0);
+                answer[headers + 77] ^= 0x10;
+                tun.send(answer).unwrap();
+            }
+            wait(&without);
+            let mut buffer = ReceiveBuffer::default();
+            let batch = without.receive(&mut buffer).unwrap().unwrap();
+            assert_eq!(*batch.bytes, answers[1][headers..]);
+            let taken = with.receive(&mut buffer).unwrap().is_some();
+            assert_eq!(taken, headers == 28);
+        }
+    });
+}
+
+/// Returns a datagram to where it came from; its checksums stay right.
+fn returned(mut packet: Vec<u8>, headers: usize) -> Vec<u8> {
+    let (addresses, length) = if headers == 28 { (12, 4) } else { (8, 16) };
+    for (first, length) in [(addresses, length), (headers - 8, 2)] {
+        let (one, other) = packet[first..first + 2 * length].split_at_mut(length);
+        one.swap_with_slice(other);
+    }
+    packet
+}
+
 #[test]
 #[ignore = "needs root: it makes a network namespace"]
 fn a_network_that_cannot_be_reached_is_counted_and_no_failure() {

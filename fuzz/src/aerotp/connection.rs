@@ -3,7 +3,8 @@
 use super::{address, ip, plain, protection, returns};
 use crate::bytes::Bytes;
 use baton_proto::aerotp::{
-    Coding, Configuration, Connection, Event, Identity, PathId, State, Statistics, Transmission,
+    Blocks, Coding, Configuration, Connection, Event, Identity, PathId, State, Statistics,
+    Transmission,
 };
 use baton_proto::fec::erasure::BlockSize;
 use baton_proto::packet::{Payload, pattern_byte};
@@ -68,7 +69,8 @@ fn configuration(bytes: &mut Bytes<'_>) -> Configuration {
         configuration.coding = Coding::Fixed(fixed);
     }
     if options & 4 == 4 {
-        configuration.blocks = BlockSize::new(bytes.u8() % 8, bytes.u8() % 4).ok();
+        let fixed = BlockSize::new(bytes.u8() % 8, bytes.u8() % 4).map(Blocks::Fixed);
+        configuration.blocks = Some(fixed.unwrap_or(Blocks::Adaptive));
     }
     configuration.confirms = options & 8 == 8;
     configuration.packets_per_mack = options >> 4;

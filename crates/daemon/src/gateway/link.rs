@@ -3,6 +3,7 @@
 //! The kind of a packet on the path tells the gateway's own AeroTP from packets that cross as they are, so that no
 //! machine behind a gateway can speak in its name.
 
+use super::coding::{self, LinkCode};
 use super::keylog::KeyLog;
 use crate::capture::{Tap, View};
 use crate::config::Rate;
@@ -250,6 +251,10 @@ pub struct Link {
     losses: Losses,
     /// True while a modem says that it carries nothing.
     is_away: bool,
+    /// Its code, if it delivers damaged packets.
+    code: Option<LinkCode>,
+    /// The rate that the path was given: that told, without the part that the code takes.
+    given: Option<DataRate>,
     /// The rate of packets inside the path, as last reported to the node.
     reported: DataRate,
     sockets: Sockets,
@@ -268,7 +273,12 @@ pub struct Link {
 
 impl Link {
     /// Creates a link by a device, which need not exist yet, or by the kernel's routes. Without a rate it is found.
-    pub fn new((name, device): (&str, Option<&str>), end: End, rate: Option<Rate>) -> Link {
+    pub fn new(
+        (name, device): (&str, Option<&str>),
+        end: End,
+        rate: Option<Rate>,
+        code: Option<LinkCode>,
+    ) -> Link {
         let is_ipv4 = end.local().is_ipv4();
         let mut link = Link {
             name: name.to_owned(),
@@ -277,6 +287,8 @@ impl Link {
             rate: ToldRate::of(rate.map(|Rate(rate)| rate)),
             losses: Losses::default(),
             is_away: false,
+            code,
+            given: None,
             reported: DataRate::ZERO,
             sockets: Sockets::default(),
             buffer: ReceiveBuffer::default(),
@@ -313,7 +325,10 @@ impl Link {
     /// Opens the socket; returns false, and reports it, on failure.
     fn open_socket(&mut self) -> bool {
         let device = self.watch.as_ref().map(Watch::device);
-        let opened = self.sockets.open(&[self.end.local()], device);
+        let mut opened = self.sockets.open(&[self.end.local()], device);
+        if self.code.is_some() && opened.is_ok() {
+            opened = self.sockets.leave_out_checksums();
+        }
         if let Err(error) = &opened {
             let news = News::of(format!("cannot be used: {error}"));
             self.events.push_back(MediumEvent::News(news));
@@ -349,7 +364,9 @@ impl Link {
 
     /// Tells the node that the path is up, and the path of what it may not know.
     fn come_up(&mut self, now: Instant) {
-        self.end.set_rate(now, self.rate.give());
+        self.rate.give();
+        self.given = None;
+        self.give_rate(now);
         self.losses.come_back(now);
         self.end.expect_loss(now, self.losses.own());
         self.tell_parameters(now);
@@ -424,18 +441,39 @@ impl Link {
         DataRate::from_bits_per_second((bits / u128::from(mtu + headers)) as u64)
     }
 
-    /// Tells the node of a change of the rate by more than a hundredth, and an operator of a rate told that does not hold.
+    /// Returns the bytes of a full datagram before coding, and those of the headers in front of it.
+    fn full_datagram(&self) -> (u32, u32) {
+        let headers = if self.end.local().is_ipv4() { 28 } else { 48 };
+        let mtu = self.end.packet_mtu().map_or(0, u32::from);
+        (mtu + self.end.headers() - headers, headers)
+    }
+
+    /// Gives the path the rate told, without the part that the code takes of a full packet at present.
+    fn give_rate(&mut self, now: Instant) {
+        let full = self.full_datagram();
+        let code = self.code.as_ref();
+        let before = |rate| code.map_or(rate, |code| code.rate_before(rate, full));
+        let given = self.rate.given().map(before);
+        if given != self.given {
+            self.given = given;
+            self.end.set_rate(now, given);
+        }
+    }
+
+    /// Gives the path a rate told that has changed; tells the node of a change of the rate by more than a hundredth, and
+    /// an operator of a rate told that does not hold.
     fn follow_rate(&mut self, now: Instant) {
         let pace = self.end.pace(now).filter(|_| self.end.is_up());
-        let used = pace.map(|pace| pace.rate);
+        let full = self.full_datagram();
+        let code = self.code.as_ref();
+        let on_link = |rate| code.map_or(rate, |code| code.rate_after(rate, full));
+        let used = pace.map(|pace| on_link(pace.rate));
         if self.rate.is_waiting() {
             let measured = self.end.measured(now);
             let round_trip = measured.and_then(|(_, _, measured)| measured.round_trip);
-            let facts = (used, round_trip.unwrap_or_default());
-            if let Some(rate) = self.rate.poll(now, facts) {
-                self.end.set_rate(now, rate);
-            }
+            self.rate.poll(now, (used, round_trip.unwrap_or_default()));
         }
+        self.give_rate(now);
         if self.rate.use_rate(now, used)
             && let (Some(used), Some(told)) = (used, self.rate.told())
         {
@@ -459,8 +497,19 @@ impl Link {
         let mut read = 0;
         for datagram in batch.datagrams() {
             read += 1;
+            let (datagram, arrival) = match &mut self.code {
+                None => (datagram, None),
+                Some(code) => match code.decode(datagram) {
+                    Some((datagram, arrival)) => (datagram, Some(arrival)),
+                    None => continue,
+                },
+            };
+            let taken = self.end.handle_datagram(now, sender, datagram);
+            if let (Some(code), Some(arrival)) = (&mut self.code, arrival) {
+                code.note(arrival, taken.as_ref().err().copied());
+            }
             // A rejected datagram has changed nothing, and the path has counted it.
-            let Ok(Some(content)) = self.end.handle_datagram(now, sender, datagram) else {
+            let Ok(Some(content)) = taken else {
                 continue;
             };
             if content.kind == AEROTP {
@@ -506,9 +555,11 @@ impl Medium for Link {
         };
         let class = packet.ip.traffic_class;
         let (end, sockets, outgoing) = (&mut self.end, &mut self.sockets, &mut self.outgoing);
+        let code = &mut self.code;
         let sent = self.cutter.cut(packet, |bytes| {
             outgoing.add(sockets, class, |out| {
-                let sent = end.send(now, (kind, bytes), out)?;
+                let seal = |out: &mut Vec<u8>| end.send(now, (kind, bytes), out);
+                let sent = coding::write(code.as_mut(), false, out, seal)?;
                 Ok((sent.to, ()))
             })
         });
@@ -557,9 +608,11 @@ impl Medium for Link {
 
     fn flush(&mut self, now: Instant) {
         self.follow_rate(now);
-        let end = &mut self.end;
-        self.outgoing
-            .flush(&mut self.sockets, |out| end.poll_transmit(now, out));
+        let (end, code) = (&mut self.end, &mut self.code);
+        self.outgoing.flush(&mut self.sockets, |out| {
+            let seal = |out: &mut Vec<u8>| end.poll_transmit(now, out).ok_or(());
+            coding::write(code.as_mut(), true, out, seal).ok()
+        });
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -594,6 +647,9 @@ impl Medium for Link {
             status.away.push(self.name.clone());
         }
         status.reject(self.end.counters());
+        if let Some(code) = &self.code {
+            code.report(&self.name, status);
+        }
         status.lose("longer than a link carries", self.too_long);
         status.lose("dropped by a congested router", self.congested);
         status.lose("not taken by a socket", self.outgoing.lost());

@@ -1,7 +1,7 @@
 //! Rules of conversion, as in a scenario.
 
 use crate::config::{Network, Time};
-use baton_proto::aerotp::{Coding, Configuration};
+use baton_proto::aerotp::{self, Coding, Configuration};
 use baton_proto::fec::erasure::BlockSize;
 use baton_proto::gateways::aerotp::{Rule, Selector};
 use baton_proto::rate::DataRate;
@@ -70,13 +70,34 @@ pub struct Class(#[schemars(with = "u8")] ServiceClass);
 
 /// An erasure code across packets: any packets of a block, as many as it has with data, restore all its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "BlockNumbers")]
-#[schemars(with = "BlockNumbers")]
-pub struct Blocks(BlockSize);
+#[serde(try_from = "BlocksKey")]
+#[schemars(with = "BlocksKey")]
+pub struct Blocks(aerotp::Blocks);
 
-/// A block as the file has it.
+/// Blocks as the file has them.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "Blocks")]
+#[serde(
+    untagged,
+    expecting = "expected \"adaptive\", or numbers such as { data = 8, repair = 2 }"
+)]
+enum BlocksKey {
+    /// By the loss.
+    Named(BlocksName),
+    /// A fixed number of repair packets.
+    Numbers(BlockNumbers),
+}
+
+/// Repair packets by a measurement.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum BlocksName {
+    /// As few repair packets as restore 999 of 1000 blocks at the measured loss; more over a link that is about to go down.
+    Adaptive,
+}
+
+/// A block of fixed size.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct BlockNumbers {
     /// Packets with data.
@@ -105,13 +126,18 @@ impl TryFrom<u8> for Class {
     }
 }
 
-impl TryFrom<BlockNumbers> for Blocks {
+impl TryFrom<BlocksKey> for Blocks {
     type Error = String;
 
-    fn try_from(BlockNumbers { data, repair }: BlockNumbers) -> Result<Blocks, String> {
-        BlockSize::new(data, repair).map(Blocks).map_err(|_| {
+    fn try_from(key: BlocksKey) -> Result<Blocks, String> {
+        let BlockNumbers { data, repair } = match key {
+            BlocksKey::Named(BlocksName::Adaptive) => return Ok(Blocks(aerotp::Blocks::Adaptive)),
+            BlocksKey::Numbers(numbers) => numbers,
+        };
+        let size = BlockSize::new(data, repair).map_err(|_| {
             format!("{data} data and {repair} repair packets: expected at least one of each, and at most 255 in all")
-        })
+        })?;
+        Ok(Blocks(aerotp::Blocks::Fixed(size)))
     }
 }
 
@@ -119,6 +145,20 @@ impl RuleConfig {
     /// Returns the rules that convert everything.
     pub fn for_everything() -> Vec<RuleConfig> {
         vec![RuleConfig::default()]
+    }
+
+    /// Checks the keys of the rule at `key` against each other.
+    ///
+    /// # Errors
+    /// The key, and the value that was expected.
+    pub fn check(&self, key: &str) -> Result<(), String> {
+        let follows = self.blocks == Some(Blocks(aerotp::Blocks::Adaptive));
+        match follows && !self.mode.mode().repeats() {
+            true => Err(format!(
+                "{key}.blocks: \"adaptive\" follows acknowledgments, which its mode has not; expected {{ data = 8, repair = 2 }}"
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Returns the rule for the node. Its rates come from the links.

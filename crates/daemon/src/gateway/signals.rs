@@ -98,6 +98,11 @@ impl ToldRate {
         self.told != self.given
     }
 
+    /// Returns the rate that the path was given.
+    pub fn given(&self) -> Option<DataRate> {
+        self.given
+    }
+
     /// Returns the rate for a path that comes up.
     pub fn give(&mut self) -> Option<DataRate> {
         self.given = self.told;

@@ -1,7 +1,7 @@
 //! Metrics in the text format of Prometheus, over HTTP.
 
 use super::control::{Answer, Asker, Command};
-use super::status::{PathStatus, RateStatus, Status};
+use super::status::{CodeStatus, PathStatus, RateStatus, Status};
 use core::fmt::Write as _;
 use core::net::SocketAddr;
 use std::io::{self, BufRead, BufReader, Write};
@@ -160,6 +160,7 @@ pub fn text(status: &Status) -> String {
             out.one(name, "counter", help, &[("", value as f64)]);
         }
     }
+    out.codes(status);
     out.paths(&paths(status));
     out.rates(status);
     out.0
@@ -245,6 +246,50 @@ impl Lines {
             "gauge",
             "1 if the path is expected to go down.",
             &leaving,
+        );
+    }
+
+    /// Writes the counters of codes, across packets and in them.
+    fn codes(&mut self, status: &Status) {
+        if let Some(gateway) = &status.gateway {
+            let repairs = [
+                (
+                    "restored_packets_total",
+                    "Lost packets restored.",
+                    gateway.restored_packets,
+                ),
+                (
+                    "failed_blocks_total",
+                    "Blocks beyond repair.",
+                    gateway.failed_blocks,
+                ),
+            ];
+            for (name, help, value) in repairs {
+                self.one(name, "counter", help, &[("", value as f64)]);
+            }
+        }
+        let mut each = |name: &str, kind: &str, help: &str, value: &dyn Fn(&CodeStatus) -> f64| {
+            let sample = |code: &CodeStatus| (format!("uplink=\"{}\"", code.link), value(code));
+            let samples: Vec<(String, f64)> = status.codes.iter().map(sample).collect();
+            self.one(name, kind, help, &samples);
+        };
+        each(
+            "bit_error_rate",
+            "gauge",
+            "Bit error rate towards this end, by the errors found.",
+            &|code| code.bit_error_rate,
+        );
+        each(
+            "repaired_datagrams_total",
+            "counter",
+            "Damaged datagrams opened after a correction.",
+            &|code| code.repaired as f64,
+        );
+        each(
+            "corrected_bytes_total",
+            "counter",
+            "Bytes corrected in them.",
+            &|code| code.corrected_bytes as f64,
         );
     }
 

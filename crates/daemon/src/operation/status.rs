@@ -39,6 +39,9 @@ pub struct Status {
     /// Connections of a gateway.
     #[serde(default)]
     pub gateway: Option<GatewayStatus>,
+    /// Codes of a gateway's links that deliver damaged packets.
+    #[serde(default)]
+    pub codes: Vec<CodeStatus>,
     /// Rejected datagrams, by reason.
     pub rejected: BTreeMap<String, u64>,
     /// The capture under way.
@@ -83,6 +86,27 @@ pub struct GatewayStatus {
     /// Datagrams beyond the buffer or the largest packet.
     #[serde(default)]
     pub refused_datagrams: u64,
+    /// Lost packets restored by codes across packets.
+    #[serde(default)]
+    pub restored_packets: u64,
+    /// Blocks of these codes that lost more packets than they had repair packets.
+    #[serde(default)]
+    pub failed_blocks: u64,
+}
+
+/// The code of a link that delivers damaged packets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CodeStatus {
+    /// The link's name.
+    pub link: String,
+    /// The bit error rate towards this end, by the errors found.
+    pub bit_error_rate: f64,
+    /// Datagrams opened after a correction.
+    pub repaired: u64,
+    /// Bytes corrected in these.
+    pub corrected_bytes: u64,
+    /// Datagrams damaged beyond repair, or forged.
+    pub damaged: u64,
 }
 
 /// Handovers since the start of the daemon.
@@ -267,6 +291,13 @@ impl fmt::Display for Status {
         for uplink in &self.uplinks {
             writeln!(f, "  {uplink}")?;
         }
+        for code in &self.codes {
+            writeln!(
+                f,
+                "  {}: bit error rate {:.1e}, {} datagrams repaired ({} B), {} beyond repair",
+                code.link, code.bit_error_rate, code.repaired, code.corrected_bytes, code.damaged
+            )?;
+        }
         for router in &self.routers {
             let bound = router.bound_to.as_deref().unwrap_or("none");
             writeln!(
@@ -281,7 +312,7 @@ impl fmt::Display for Status {
         if let Some(gateway) = &self.gateway {
             writeln!(
                 f,
-                "{} connections carried, {} of TCP, {} B in custody",
+                "connections: {}, {} of them of TCP, {} B in custody",
                 gateway.connections, gateway.tcp, gateway.custody_bytes
             )?;
             for (number, words) in [
@@ -293,13 +324,22 @@ impl fmt::Display for Status {
                     writeln!(f, "{number} {words}")?;
                 }
             }
+            if gateway.restored_packets + gateway.failed_blocks > 0 {
+                writeln!(
+                    f,
+                    "blocks: {} lost packets restored, {} blocks beyond repair",
+                    gateway.restored_packets, gateway.failed_blocks
+                )?;
+            }
         }
-        let handovers = &self.handovers;
-        writeln!(
-            f,
-            "handovers: {}, the last in {:.3} s, the longest in {:.3} s",
-            handovers.completed, handovers.last_s, handovers.longest_s
-        )?;
+        if self.gateway.is_none() {
+            let handovers = &self.handovers;
+            writeln!(
+                f,
+                "handovers: {}, the last in {:.3} s, the longest in {:.3} s",
+                handovers.completed, handovers.last_s, handovers.longest_s
+            )?;
+        }
         write!(
             f,
             "packets: {} received, {} sent",

@@ -43,6 +43,14 @@ impl Sockets {
         Ok(())
     }
 
+    /// Sends and takes datagrams without the checksum of UDP, so that damaged ones arrive.
+    ///
+    /// # Errors
+    /// Errors of the kernel.
+    pub fn leave_out_checksums(&self) -> io::Result<()> {
+        self.all().try_for_each(UdpSocket::leave_out_checksums)
+    }
+
     /// Closes all sockets.
     pub fn close(&mut self) {
         (self.v4, self.v6) = (None, None);

@@ -15,6 +15,10 @@ const MEMORY_NUMBERS: usize = 9;
 /// Index of the number of dropped datagrams among them (SK_MEMINFO_DROPS).
 pub(super) const DROPS: usize = 8;
 
+/// Numbers of options (linux/udp.h).
+const UDP_NO_CHECK6_TX: libc::c_int = 101;
+const UDP_NO_CHECK6_RX: libc::c_int = 102;
+
 sockopt_impl!(
     /// DF setting for IPv4.
     Ipv4MtuDiscovery,
@@ -39,6 +43,42 @@ sockopt_impl!(
     libc::SO_MEMINFO,
     [u32; MEMORY_NUMBERS]
 );
+
+sockopt_impl!(
+    /// Datagrams over IPv4 without a checksum (RFC 768 permits it).
+    Ipv4WithoutChecksum,
+    SetOnly,
+    libc::SOL_SOCKET,
+    libc::SO_NO_CHECK,
+    bool
+);
+sockopt_impl!(
+    /// Datagrams sent over IPv6 without a checksum (RFC 6936).
+    Ipv6SendWithoutChecksum,
+    SetOnly,
+    libc::IPPROTO_UDP,
+    UDP_NO_CHECK6_TX,
+    bool
+);
+sockopt_impl!(
+    /// Datagrams received over IPv6 without a checksum (RFC 6936).
+    Ipv6ReceiveWithoutChecksum,
+    SetOnly,
+    libc::IPPROTO_UDP,
+    UDP_NO_CHECK6_RX,
+    bool
+);
+
+/// Sends datagrams without a checksum, and takes those without one, so that damaged ones arrive.
+pub(super) fn leave_out_checksums(socket: &OwnedFd, is_ipv4: bool) -> io::Result<()> {
+    if is_ipv4 {
+        setsockopt(socket, Ipv4WithoutChecksum, &true)?;
+    } else {
+        setsockopt(socket, Ipv6SendWithoutChecksum, &true)?;
+        setsockopt(socket, Ipv6ReceiveWithoutChecksum, &true)?;
+    }
+    Ok(())
+}
 
 /// Sets the options to set before the address: with a device, another socket may have the same address at another
 /// device.

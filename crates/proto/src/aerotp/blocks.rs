@@ -4,6 +4,8 @@
 //! The coded part of a packet is its sequence number, two of its flags, and its data, so that a restored packet is
 //! processed like a received one.
 
+use super::configuration::Blocks;
+use super::redundancy::{Fates, LossMeter, Plan};
 use crate::fec::erasure::{BlockDecoder, BlockEncoder, BlockSize};
 use crate::packet::Payload;
 use crate::time::{Duration, Instant};
@@ -59,45 +61,79 @@ impl Shard {
 /// The sender's blocks.
 #[derive(Debug)]
 pub(super) struct BlockSender {
-    size: BlockSize,
-    encoder: BlockEncoder,
+    plan: Plan,
+    loss: LossMeter,
+    /// The open block, with its largest size.
+    open: Option<(BlockSize, BlockEncoder)>,
     number: u16,
     /// Time at which the open block is closed, full or not.
     closes_at: Option<Instant>,
+    /// True if the open block is closed with its next packet.
+    is_overdue: bool,
     repairs: VecDeque<(BlockPlace, Payload)>,
 }
 
 impl BlockSender {
-    pub fn new(size: BlockSize) -> BlockSender {
+    pub fn new(blocks: Blocks) -> BlockSender {
         BlockSender {
-            size,
-            encoder: BlockEncoder::new(size),
+            plan: Plan::new(blocks),
+            loss: LossMeter::default(),
+            open: None,
             number: 0,
             closes_at: None,
+            is_overdue: false,
             repairs: VecDeque::new(),
         }
     }
 
-    /// Returns the place of the next packet with data.
-    pub fn place(&self) -> BlockPlace {
-        BlockPlace {
-            block: self.number,
-            index: self.encoder.sources(),
-            sources: self.size.sources(),
-            repairs: self.size.repairs(),
-        }
+    /// Takes in packets whose fate has become known.
+    pub fn note(&mut self, fates: Fates) {
+        self.loss.note(fates);
+        self.plan.set_loss(self.loss.rate());
     }
 
-    /// Takes in a packet with data, sent at that place. A block that does not fill is closed `patience` after its first
-    /// packet.
-    pub fn add(&mut self, now: Instant, shard: &Shard, patience: Duration) {
+    /// Sets the loss by the caller's own measurement.
+    pub fn set_loss(&mut self, loss: f64) {
+        self.plan.set_loss(loss);
+    }
+
+    /// Returns the place of the next packet with data, over links that are about to go down if `is_leaving`; `None` if it
+    /// needs no block.
+    pub fn place(&mut self, is_leaving: bool) -> Option<BlockPlace> {
+        self.plan.set_leaving(is_leaving);
+        let begun = self.open.take();
+        let begun = begun.filter(|(_, encoder)| encoder.sources() > 0);
+        let new = || self.plan.size().map(|size| (size, BlockEncoder::new(size)));
+        self.open = begun.or_else(new);
+        let (size, encoder) = self.open.as_ref()?;
+        Some(BlockPlace {
+            block: self.number,
+            index: encoder.sources(),
+            sources: size.sources(),
+            repairs: size.repairs(),
+        })
+    }
+
+    /// Takes in a packet with data, sent at that place, at a path's round-trip time if it is known.
+    pub fn add(
+        &mut self,
+        now: Instant,
+        shard: &Shard,
+        (reordering_wait, rtt): (Duration, Option<Duration>),
+    ) {
+        let Some((size, encoder)) = &mut self.open else {
+            return;
+        };
         // No packet is longer than the encoder takes, and no block fuller.
-        if self.encoder.add(&shard.encode()).is_err() {
+        if encoder.add(&shard.encode()).is_err() {
             return;
         }
-        self.closes_at.get_or_insert(now + patience);
-        if self.encoder.sources() == self.size.sources() {
+        let is_full = encoder.sources() == size.sources();
+        if is_full || self.is_overdue {
             self.close();
+        } else {
+            let patience = self.plan.patience(reordering_wait, rtt);
+            self.closes_at.get_or_insert(now + patience);
         }
     }
 
@@ -105,28 +141,40 @@ impl BlockSender {
         self.closes_at
     }
 
-    pub fn handle_timeout(&mut self, now: Instant) {
-        if self.closes_at.is_some_and(|at| at <= now) {
+    /// Closes an overdue block; `is_ready` if more data can be sent.
+    pub fn handle_timeout(&mut self, now: Instant, is_ready: bool) {
+        if self.closes_at.is_none_or(|at| at > now) {
+            return;
+        }
+        let sources = self.open.as_ref().map_or(0, |(_, open)| open.sources());
+        if self.plan.waits_for_more(sources, is_ready) {
+            self.closes_at = None;
+            self.is_overdue = true;
+        } else {
             self.close();
         }
     }
 
     fn close(&mut self) {
-        let sources = self.encoder.sources();
-        for index in 0..self.size.repairs() {
-            if let Ok(bytes) = self.encoder.repair(index) {
+        self.closes_at = None;
+        self.is_overdue = false;
+        let Some((size, encoder)) = self.open.take() else {
+            return;
+        };
+        let sources = encoder.sources();
+        let repairs = self.plan.repairs_at_close(size, sources);
+        for index in 0..repairs {
+            if let Ok(bytes) = encoder.repair(index) {
                 let place = BlockPlace {
                     block: self.number,
                     index: sources + index,
                     sources,
-                    repairs: self.size.repairs(),
+                    repairs,
                 };
                 self.repairs.push_back((place, Payload::from_slice(bytes)));
             }
         }
-        self.encoder = BlockEncoder::new(self.size);
         self.number = self.number.wrapping_add(1);
-        self.closes_at = None;
     }
 
     pub fn has_repairs(&self) -> bool {
@@ -164,6 +212,10 @@ pub(super) struct BlockReceiver {
     /// Bytes of packets held, and their limit.
     kept: usize,
     most: usize,
+    /// Packets restored.
+    restored: u32,
+    /// Blocks forgotten before they were whole.
+    failed: u64,
 }
 
 impl BlockReceiver {
@@ -173,7 +225,20 @@ impl BlockReceiver {
             open: VecDeque::new(),
             kept: 0,
             most: memory as usize,
+            restored: 0,
+            failed: 0,
         }
+    }
+
+    /// Returns the number of packets restored.
+    pub fn restored(&self) -> u32 {
+        self.restored
+    }
+
+    /// Returns the number of blocks that lack packets, of all but the newest.
+    pub fn failed(&self) -> u64 {
+        let older = self.open.iter().rev().skip(1);
+        self.failed + older.filter(|open| !open.is_whole).count() as u64
     }
 
     /// Takes in a packet with data.
@@ -212,6 +277,7 @@ impl BlockReceiver {
         let before = open.bytes();
         change(open);
         let restored = open.restore();
+        self.restored = self.restored.saturating_add(restored.len() as u32);
         self.kept = self.kept + open.bytes() - before;
         while self.kept > self.most {
             self.forget_oldest();
@@ -234,6 +300,7 @@ impl BlockReceiver {
 
     fn forget_oldest(&mut self) {
         let oldest = self.open.pop_front();
+        self.failed += u64::from(oldest.as_ref().is_some_and(|open| !open.is_whole));
         self.kept -= oldest.map_or(self.kept, |open| open.bytes());
     }
 }

@@ -15,6 +15,15 @@ pub enum Coding {
     Adaptive,
 }
 
+/// Repair packets against lost packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocks {
+    /// Always so many.
+    Fixed(BlockSize),
+    /// By the packet loss that the peer reports, and more over a link that is about to go down; none on a clean link.
+    Adaptive,
+}
+
 /// Configuration of a connection, given when it begins. The defaults are chosen; `docs/aerotp.md` says why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
@@ -26,7 +35,7 @@ pub struct Configuration {
     /// The code within packets.
     pub coding: Coding,
     /// The code across packets, if there is one.
-    pub blocks: Option<BlockSize>,
+    pub blocks: Option<Blocks>,
     /// Packets that one MACK acknowledges, at least one (study A, section IV-B).
     pub packets_per_mack: u8,
     /// Longest delay of a packet's MACK.

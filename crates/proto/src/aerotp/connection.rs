@@ -34,6 +34,10 @@ pub struct Statistics {
     pub damaged: u64,
     /// Bytes corrected by a code.
     pub corrected: u64,
+    /// Packets restored by the code across packets.
+    pub restored: u64,
+    /// Blocks of that code that could not be restored.
+    pub failed_blocks: u64,
     /// Packets received with old data only.
     pub duplicates: u64,
     /// Bytes skipped, in modes without retransmission.
@@ -89,6 +93,8 @@ pub struct Connection {
     pub(super) blocks: Option<Box<BlockSender>>,
     /// The decoder, created with the peer's first packet of a block.
     pub(super) peer_blocks: Option<Box<BlockReceiver>>,
+    /// Packets that the peer has restored.
+    pub(super) restored_there: u32,
     /// The path of the latest packet from the peer.
     pub(super) heard_path: usize,
     pub(super) last_heard: Instant,
@@ -137,8 +143,9 @@ impl Connection {
             ending: Ending::default(),
             blocks: configuration
                 .blocks
-                .map(|size| Box::new(BlockSender::new(size))),
+                .map(|blocks| Box::new(BlockSender::new(blocks))),
             peer_blocks: None,
+            restored_there: 0,
             heard_path: 0,
             last_heard: now,
             confirmed_here: 0,
@@ -215,6 +222,14 @@ impl Connection {
     pub fn set_free_at(&mut self, path: PathId, free_at: Instant) {
         if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
             path.free_at = free_at;
+        }
+    }
+
+    /// Sets the share of packets that the links lose, 0 to 1, if they are [shared](Self::share_links): adaptive blocks
+    /// follow it.
+    pub fn set_loss(&mut self, loss: f64) {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.set_loss(loss);
         }
     }
 
@@ -417,7 +432,12 @@ impl Connection {
 
     /// Returns the counters.
     pub fn statistics(&self) -> Statistics {
-        self.statistics
+        let blocks = self.peer_blocks.as_ref();
+        Statistics {
+            restored: blocks.map_or(0, |blocks| blocks.restored().into()),
+            failed_blocks: blocks.map_or(0, |blocks| blocks.failed()),
+            ..self.statistics
+        }
     }
 
     /// Returns the ends of the first path: own address, and the peer's.

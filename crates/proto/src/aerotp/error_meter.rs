@@ -5,11 +5,11 @@ use crate::wire::aerotp::{Condition, ErrorRate};
 
 /// The meter of one direction.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ErrorMeter(meter::ErrorMeter);
+pub(crate) struct ErrorMeter(meter::ErrorMeter);
 
 impl ErrorMeter {
     /// Takes in a packet of `bytes` behind the IP header, with a code of `redundancy` bytes.
-    pub(super) fn note(&mut self, bytes: u32, redundancy: u32, condition: Condition) {
+    pub(crate) fn note(&mut self, bytes: u32, redundancy: u32, condition: Condition) {
         let bits = f64::from(bytes) * 8.0;
         let errors = match condition {
             Condition::Clean => 0.0,
@@ -31,7 +31,7 @@ impl ErrorMeter {
     }
 
     /// Returns the present estimate.
-    pub(super) fn rate(&self) -> ErrorRate {
+    pub(crate) fn rate(&self) -> ErrorRate {
         ErrorRate::from_rate(self.0.rate())
     }
 }

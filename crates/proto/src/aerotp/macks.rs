@@ -39,6 +39,9 @@ impl Connection {
                 .arrived((place(range.start), place(range.end())), &mut self.paths);
         }
         self.sender.acknowledge(cumulative);
+        let restored = mack.restored.saturating_sub(self.restored_there);
+        self.sender.fates.lost = self.sender.fates.lost.saturating_add(restored);
+        self.restored_there = self.restored_there.max(mack.restored);
         let window_end = cumulative + u64::from(mack.window);
         self.sender.window_end = self.sender.window_end.max(window_end);
         self.learn_from_echo(now, mack, has_met_congestion);
@@ -83,12 +86,17 @@ impl Connection {
         }
         path.rate.measured(now, rtt, arrival_rate(mack));
         let left = Instant::from_nanos(now.as_nanos().saturating_sub(since.as_nanos()));
+        let fates = core::mem::take(&mut self.sender.fates);
+        if let Some(blocks) = self.blocks.as_mut().filter(|_| !self.shares_links) {
+            blocks.note(fates);
+        }
         let answers = |asked: Instant| left >= asked;
         self.measured = Some(Measurement {
             path: PathId(self.heard_path as u8),
             rtt,
             left,
             arrived: core::mem::take(&mut path.arrived),
+            fates,
             has_met_congestion,
         });
         if path.shown_since.is_some_and(answers) {

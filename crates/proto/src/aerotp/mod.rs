@@ -23,6 +23,7 @@ mod output;
 mod path;
 mod rate;
 mod receiver;
+mod redundancy;
 mod sender;
 mod spreading;
 #[cfg(test)]
@@ -30,11 +31,14 @@ mod tests;
 mod timers;
 
 pub use adaptation::{Choice, choose};
-pub use configuration::{Coding, Configuration, Identity};
+pub use configuration::{Blocks, Coding, Configuration, Identity};
 pub use connection::{Connection, Statistics, timestamp};
+pub(crate) use error_meter::ErrorMeter;
 pub use output::reset_reply;
 pub use path::PathId;
 pub(crate) use rate::RateControl;
+pub use redundancy::Fates;
+pub(crate) use redundancy::LossMeter;
 
 use crate::packet::Payload;
 use crate::time::{Duration, Instant};
@@ -65,6 +69,8 @@ pub struct Measurement {
     pub left: Instant,
     /// Bytes of data sent over the path that have arrived since the last measurement.
     pub arrived: u64,
+    /// Packets of all paths whose fate has become known since the last measurement.
+    pub fates: Fates,
     /// True if the MACK reports packets that have met congestion.
     pub has_met_congestion: bool,
 }

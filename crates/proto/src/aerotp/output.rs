@@ -154,7 +154,9 @@ impl Connection {
             false => self.header(now, path, protection),
         };
         header.wants_mack = probe;
-        header.block = self.blocks.as_ref().map(|blocks| blocks.place());
+        let is_leaving = self.leaves_all_links();
+        let blocks = self.blocks.as_mut();
+        header.block = blocks.and_then(|blocks| blocks.place(is_leaving));
         let spare = header.block.map_or(0, |_| REPAIR_OVERHEAD);
         let around = header.wire_length() + PAYLOAD_CRC + spare;
         let room = self.packet_room().saturating_sub(around);
@@ -174,9 +176,10 @@ impl Connection {
             header.is_final = true;
             self.note_end_sent(now);
         }
-        if let Some(blocks) = &mut self.blocks {
-            let patience = Duration::from_nanos(self.configuration.reordering_wait.as_nanos() / 2);
-            blocks.add(now, &Shard::of(&header, &chunk.payload), patience);
+        if let Some(blocks) = self.blocks.as_mut().filter(|_| header.block.is_some()) {
+            let wait = self.configuration.reordering_wait;
+            let rtt = self.paths[path].rate.smoothed();
+            blocks.add(now, &Shard::of(&header, &chunk.payload), (wait, rtt));
         }
         let repeats = self.configuration.mode.repeats();
         self.sender
@@ -352,6 +355,7 @@ impl Connection {
             error_rate,
             arrival_rate: (arrival_rate.bits_per_second() / 1000) as u32,
             is_complete: self.receiver.is_complete(),
+            restored: self.peer_blocks.as_ref().map_or(0, |it| it.restored()),
             received,
             missing,
         }

@@ -3,6 +3,7 @@
 //! Positions are 64-bit distances from the first byte written. They do not wrap; only sequence numbers in headers do.
 
 use super::path::Path;
+use super::redundancy::Fates;
 use crate::packet::{Payload, SendBuffer, free_if_idle};
 use crate::time::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
@@ -13,6 +14,8 @@ struct Sent {
     end: u64,
     at: Instant,
     path: u8,
+    /// True for a retransmission: it may be an earlier one that arrives.
+    again: bool,
 }
 
 /// Data for a packet.
@@ -52,6 +55,8 @@ pub(super) struct Sender {
     outstanding: BTreeMap<u64, Sent>,
     /// Ranges to retransmit, start to end; disjoint.
     lost: BTreeMap<u64, u64>,
+    /// Packets whose fate has become known and was not yet reported.
+    pub fates: Fates,
 }
 
 impl Sender {
@@ -64,6 +69,7 @@ impl Sender {
             window_end: window,
             outstanding: BTreeMap::new(),
             lost: BTreeMap::new(),
+            fates: Fates::default(),
         }
     }
 
@@ -234,6 +240,7 @@ impl Sender {
             end,
             at: now,
             path: number,
+            again: chunk.again,
         };
         self.outstanding.insert(chunk.start, sent);
         path.sent.push_back((now, chunk.start));
@@ -255,17 +262,24 @@ impl Sender {
         while let Some((first, sent)) = overlapping(&self.outstanding, start, end, |sent| sent.end)
         {
             self.outstanding.remove(&first);
+            self.fates.arrived = self.fates.arrived.saturating_add(1);
             let bytes = sent.end.min(end) - first.max(start);
             new += bytes;
             if let Some(path) = paths.get_mut(usize::from(sent.path)) {
                 path.arrived += bytes;
                 path.newest_arrived = path.newest_arrived.max(Some(sent.at));
+                if !sent.again {
+                    path.newest_certain = path.newest_certain.max(Some(sent.at));
+                }
             }
             // The receiver kept only a part of it.
             self.lose_outside((first, sent.end), (start, end));
         }
         while let Some((first, last)) = overlapping(&self.lost, start, end, |&last| last) {
             self.lost.remove(&first);
+            // It was late, or is restored, which the peer reports.
+            self.fates.lost = self.fates.lost.saturating_sub(1);
+            self.fates.arrived = self.fates.arrived.saturating_add(1);
             new += last.min(end) - first.max(start);
             self.lose_outside((first, last), (start, end));
         }
@@ -291,6 +305,7 @@ impl Sender {
             .filter(|(_, sent)| sent.at <= until && usize::from(sent.path) == path)
             .map(|(&first, sent)| (first, sent.end))
             .collect();
+        self.fates.lost = self.fates.lost.saturating_add(gone.len() as u32);
         for (first, end) in gone {
             self.outstanding.remove(&first);
             self.lost.insert(first, end);
@@ -308,6 +323,8 @@ impl Sender {
                     return;
                 }
                 if let Some(sent) = self.outstanding.remove(&start) {
+                    let is_certain = path.newest_certain > Some(at + overtaking);
+                    self.fates.lost = self.fates.lost.saturating_add(u32::from(is_certain));
                     self.lost.insert(start, sent.end);
                 }
             }

@@ -34,6 +34,11 @@ impl Connection {
         (0..self.paths.len()).filter(|&index| self.is_usable(index))
     }
 
+    /// Returns true if data leaves only over links that are about to go down.
+    pub(super) fn leaves_all_links(&self) -> bool {
+        self.usable().all(|index| self.paths[index].is_leaving)
+    }
+
     /// Returns the path of the next data: the first free one of those for data, and the time when it is free.
     pub(super) fn next_path(&self) -> Option<(usize, Instant)> {
         let free = self

@@ -104,7 +104,7 @@ impl Connection {
         }
         self.note_silence(now);
         if let Some(blocks) = &mut self.blocks {
-            blocks.handle_timeout(now);
+            blocks.handle_timeout(now, self.sender.is_ready());
         }
         if due(self.receiver.gap_until()) {
             self.give_up_gaps(now);

@@ -29,6 +29,14 @@ pub fn codeword_failure(bit_error_rate: f64, length: usize, correctable: usize) 
     more_than(correctable, length, byte_is_wrong, byte_is_right)
 }
 
+/// Returns the probability that a block of packets cannot be restored, 0 to 1: more of its packets are lost, each
+/// independently with `loss`, than are `repairs`. A block counts even if all its lost packets are repair packets.
+pub fn block_failure(loss: f64, sources: u8, repairs: u8) -> f64 {
+    let loss = loss.clamp(0.0, 1.0);
+    let packets = usize::from(sources) + usize::from(repairs);
+    more_than(repairs.into(), packets, loss, libm::log1p(-loss))
+}
+
 /// Returns P(X > `most`) for X successes in `trials`, each with `probability`; `log_failure` is ln(1 - `probability`),
 /// known more accurately than the difference. The sum begins at its largest term, so that no significant term is lost.
 fn more_than(most: usize, trials: usize, probability: f64, log_failure: f64) -> f64 {

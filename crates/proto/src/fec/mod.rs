@@ -8,6 +8,7 @@
 pub mod erasure;
 pub mod failure;
 mod field;
+pub(crate) mod golay;
 pub mod interleaved;
 pub mod meter;
 pub mod reed_solomon;

@@ -51,6 +51,23 @@ pub struct GatewayDiscards {
     pub strangers: u64,
 }
 
+/// Packets from the other gateway, as the code across packets found them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GatewayRepairs {
+    /// Lost packets restored.
+    pub packets: u64,
+    /// Blocks that lost more packets than they had repair packets.
+    pub failed_blocks: u64,
+}
+
+impl GatewayRepairs {
+    fn add(&mut self, connection: &aerotp::Connection) {
+        let statistics = connection.statistics();
+        self.packets += statistics.restored;
+        self.failed_blocks += statistics.failed_blocks;
+    }
+}
+
 /// The gateway of one host.
 #[derive(Debug)]
 pub struct AerotpGateway {
@@ -77,6 +94,8 @@ pub struct AerotpGateway {
     heard: Vec<(InterfaceId, LinkEvent)>,
     outbox: VecDeque<Step>,
     discards: GatewayDiscards,
+    /// Repairs of connections that have ended.
+    repairs: GatewayRepairs,
     discarded: Discarded,
 }
 
@@ -105,6 +124,7 @@ impl AerotpGateway {
             heard: Vec::new(),
             outbox: VecDeque::new(),
             discards: GatewayDiscards::default(),
+            repairs: GatewayRepairs::default(),
             discarded: Discarded::default(),
         };
         gateway.set_rules(rules);
@@ -127,6 +147,15 @@ impl AerotpGateway {
     /// Returns the counts of discarded packets and connections.
     pub fn discards(&self) -> GatewayDiscards {
         self.discards
+    }
+
+    /// Returns the counts of repairs, of all connections so far.
+    pub fn repairs(&self) -> GatewayRepairs {
+        let mut repairs = self.repairs;
+        for (_, connection) in self.aerotp_connections() {
+            repairs.add(connection);
+        }
+        repairs
     }
 
     /// Returns the number of connections carried.

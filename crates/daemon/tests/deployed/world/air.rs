@@ -25,6 +25,8 @@ pub struct Uplink {
     pub delay: Duration,
     /// True if nothing passes, and nobody is told.
     pub is_cut: bool,
+    /// Bytes of a datagram for each flipped bit in it, at least one bit; without a number none is flipped.
+    pub bytes_a_flip: Option<usize>,
     /// The translator's address and port for the router; without one the router's own are seen.
     pub outside: Option<SocketAddr>,
     /// The router's address and port, from its last datagram.
@@ -233,6 +235,9 @@ impl Carrier {
             return;
         }
         let delay = uplink.map_or(Duration::ZERO, |uplink| uplink.delay);
+        if let Some(bytes) = uplink.and_then(|uplink| uplink.bytes_a_flip) {
+            flip(&mut packet, bytes, self.number);
+        }
         let due = Instant::now() + delay;
         let packets = match uplink.and_then(|uplink| uplink.relay) {
             Some(relay) => relay(self.number, packet),
@@ -264,6 +269,15 @@ impl Carrier {
             }
             state.late.push((now, now - due));
         }
+    }
+}
+
+/// Flips a bit in each part of so many bytes of what a datagram carries, at places that differ from datagram to datagram.
+fn flip(packet: &mut [u8], bytes: usize, number: u64) {
+    let headers = if packet[0] >> 4 == 4 { 28 } else { 48 };
+    for (part, place) in packet[headers..].chunks_mut(bytes).zip(number..) {
+        let mixed = place.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        part[mixed as usize % part.len()] ^= 1 << (mixed >> 16 & 7);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The promises of the five modes (study A, section III-D), each over channels that do everything.
 
 use super::*;
+use crate::aerotp::Blocks;
 use crate::fec::erasure::BlockSize;
 use crate::fec::interleaved::Strength;
 use crate::wire::aerotp::Protection;
@@ -72,11 +73,14 @@ proptest! {
         near in any::<bool>(),
         bytes in 1u64..60_000,
         coding in any_coding(),
-        blocks in any::<bool>(),
+        blocks in proptest::option::of(prop_oneof![
+            Just(Blocks::Adaptive),
+            Just(Blocks::Fixed(BlockSize::new(8, 2).unwrap())),
+        ]),
     ) {
         let mut configuration = with_mode(if near { Mode::NearReliable } else { Mode::Reliable });
         configuration.coding = coding;
-        configuration.blocks = blocks.then(|| BlockSize::new(8, 2).unwrap());
+        configuration.blocks = blocks;
         let mut weather = weather;
         if let Coding::Fixed(protection) = coding
             && protection.strength.words() < 64
@@ -111,7 +115,7 @@ proptest! {
     ) {
         let mode = if quasi { Mode::QuasiReliable } else { Mode::UnreliableConnection };
         let mut configuration = with_mode(mode);
-        configuration.blocks = (quasi && blocks).then(|| BlockSize::new(8, 2).unwrap());
+        configuration.blocks = (quasi && blocks).then(|| Blocks::Fixed(BlockSize::new(8, 2).unwrap()));
         let mut pair = Pair::new(configuration, links(&weather));
         pair.links[1].loss = 1.0;
         let mut offset = 0;
@@ -170,7 +174,7 @@ fn nothing_is_confirmed_that_the_application_has_not() {
 #[test]
 fn lost_packets_are_restored_from_their_block() {
     let mut configuration = with_mode(Mode::QuasiReliable);
-    configuration.blocks = Some(BlockSize::new(10, 3).unwrap());
+    configuration.blocks = Some(Blocks::Fixed(BlockSize::new(10, 3).unwrap()));
     configuration.coding = Coding::Fixed(Protection::default());
     let mut pair = Pair::new(configuration, study_path(0.0, 1));
     // Three packets of the first block are lost.

@@ -2,6 +2,7 @@
 
 use super::modes::{Weather, links, weather};
 use super::*;
+use crate::aerotp::Blocks;
 use crate::fec::erasure::BlockSize;
 use core::net::Ipv4Addr;
 use proptest::prelude::*;
@@ -184,7 +185,7 @@ fn blocks_across_two_paths_survive_the_silence_of_one() {
         assert_eq!(pair.read_bytes[1] + b.statistics().skipped, 1_000_000);
         b.statistics().skipped
     };
-    assert_eq!(skipped(BlockSize::new(4, 4).ok()), 0);
+    assert_eq!(skipped(BlockSize::new(4, 4).ok().map(Blocks::Fixed)), 0);
     // Without them half of what leaves after 0.5 s is missing: of 1 MB the last 394 kB.
     let before = 0.5 * 10e6 / 8.0 * 1442.0 / 1500.0;
     let half = (1e6 - before) / 2.0;
@@ -214,7 +215,7 @@ proptest! {
         };
         let mut configuration = with_mode(mode);
         configuration.coding = Coding::Fixed(crate::wire::aerotp::Protection::default());
-        configuration.blocks = blocks.then(|| BlockSize::new(4, 3).unwrap());
+        configuration.blocks = blocks.then(|| Blocks::Fixed(BlockSize::new(4, 3).unwrap()));
         let mut pair = Pair::new(configuration, calm(first));
         pair.others.push((SECOND, calm(second)));
         let rate = DataRate::from_bits_per_second(5_000_000);

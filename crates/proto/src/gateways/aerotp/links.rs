@@ -1,7 +1,7 @@
 //! The links to the other gateway: the state and the rate of each, and the time at which it is free. All connections
 //! share them, so each link has one pace, and its silence is known at once to all.
 
-use crate::aerotp::{Measurement, PathId, RateControl};
+use crate::aerotp::{LossMeter, Measurement, PathId, RateControl};
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
@@ -42,6 +42,8 @@ pub(super) struct Link {
 #[derive(Debug)]
 pub(super) struct Links {
     all: Vec<Link>,
+    /// Loss over all of them, since a connection's blocks are spread over all.
+    loss: LossMeter,
     /// Longest delay of an answer at the other gateway.
     answers_within: Duration,
 }
@@ -182,6 +184,7 @@ impl Links {
         let all = all.map(|&(interface, rate)| Link::new(interface, rate));
         Links {
             all: all.collect(),
+            loss: LossMeter::default(),
             answers_within: Duration::ZERO,
         }
     }
@@ -216,6 +219,11 @@ impl Links {
         let mut all = self.iter();
         all.find(|(_, link)| link.interface == interface)
             .map(|(path, _)| path)
+    }
+
+    /// Returns the share of packets lost over all links, 0 to 1.
+    pub(super) fn loss(&self) -> f64 {
+        self.loss.rate()
     }
 
     /// Returns the link that is free first, of those that are good or else up.
@@ -261,6 +269,7 @@ impl Links {
     pub(super) fn measured(&mut self, now: Instant, measured: Measurement, is_full: bool) -> bool {
         /// Times in headers are in microseconds.
         const STEP: Duration = Duration::from_micros(1);
+        self.loss.note(measured.fates);
         let Some(link) = self.all.get_mut(usize::from(measured.path.0)) else {
             return false;
         };

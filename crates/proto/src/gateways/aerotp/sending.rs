@@ -46,6 +46,7 @@ impl AerotpGateway {
         for (path, link) in self.links.iter() {
             splice.aerotp.set_free_at(path, link.free_at());
         }
+        splice.aerotp.set_loss(self.links.loss());
         match with_data {
             true => splice.aerotp.poll_transmit(now),
             false => splice.aerotp.poll_at_once(now),

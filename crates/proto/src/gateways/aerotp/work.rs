@@ -248,8 +248,11 @@ impl AerotpGateway {
             splice.deadline = splice.next_deadline();
             self.deadlines.extend(splice.deadline.map(|at| (at, ends)));
             self.splices.insert(ends, splice);
-        } else if let Near::Tcp(socket) = splice.near {
-            self.by_socket.remove(&socket);
+        } else {
+            self.repairs.add(&splice.aerotp);
+            if let Near::Tcp(socket) = splice.near {
+                self.by_socket.remove(&socket);
+            }
         }
     }
 }

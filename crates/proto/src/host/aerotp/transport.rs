@@ -105,19 +105,20 @@ impl Transport for AerotpSockets {
     }
 
     fn handle_signal(&mut self, signal: &CrossLayerSignal, concerned: &dyn Fn(IpAddr) -> bool) {
-        let (is_up, rate) = match signal {
-            CrossLayerSignal::Connected(path) => (true, Some(path.from_mobile)),
-            CrossLayerSignal::PeerMoved(moved) => (true, moved.rate),
-            CrossLayerSignal::Disconnected => (false, None),
-            _ => return,
-        };
         self.each(|socket| {
             if !concerned(socket.peer()) {
                 return false;
             }
-            match is_up {
-                true => socket.connection.link_up(PATH, rate),
-                false => socket.connection.link_down(PATH),
+            let connection = &mut socket.connection;
+            match signal {
+                CrossLayerSignal::Connected(path) => {
+                    connection.link_up(PATH, Some(path.from_mobile))
+                }
+                CrossLayerSignal::PeerMoved(moved) => connection.link_up(PATH, moved.rate),
+                CrossLayerSignal::Disconnected => connection.link_down(PATH),
+                CrossLayerSignal::GoingDown => connection.link_going_down(PATH, true),
+                CrossLayerSignal::Rollback => connection.link_going_down(PATH, false),
+                _ => return false,
             }
             true
         });

@@ -10,6 +10,8 @@ const FIXED: u32 = 12;
 const MOST_RANGES: usize = 255;
 /// Flag: all data up to the sender's end has arrived (AFINACK).
 const COMPLETE: u8 = 0x80;
+/// Flag: a number of restored packets follows the other numbers.
+const RESTORED: u8 = 0x40;
 
 /// A bit error rate in one byte: eight steps for each power of two, from 1 down to 2^-31.75, and zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -26,6 +28,16 @@ impl ErrorRate {
         }
         let steps = libm::round(-8.0 * libm::log2(rate.min(1.0)));
         ErrorRate(255 - (steps as u8).min(254))
+    }
+
+    /// Returns the rate with this byte on the wire.
+    pub fn from_code(code: u8) -> ErrorRate {
+        ErrorRate(code)
+    }
+
+    /// Returns its byte on the wire.
+    pub fn code(self) -> u8 {
+        self.0
     }
 
     /// Returns the rate.
@@ -81,6 +93,8 @@ pub struct Mack {
     pub arrival_rate: u32,
     /// AFINACK: all data to the sender's end has arrived.
     pub is_complete: bool,
+    /// Number of packets that the code across packets has restored since the connection began.
+    pub restored: u32,
     /// Ranges received beyond `cumulative`, ascending, each after a gap of at least a byte.
     pub received: Vec<Range>,
     /// SNACK: missing ranges, ascending.
@@ -97,6 +111,9 @@ impl Mack {
             self.arrival_rate,
         ] {
             length += number_length(number.min(LARGEST_NUMBER));
+        }
+        if self.restored > 0 {
+            length += number_length(self.restored.min(LARGEST_NUMBER));
         }
         self.each_number(|number| length += number_length(number));
         length
@@ -122,8 +139,10 @@ impl Mack {
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.cumulative.0.to_be_bytes());
         out.extend_from_slice(&self.echo.to_be_bytes());
-        out.push(self.error_rate.0);
-        out.push(if self.is_complete { COMPLETE } else { 0 });
+        out.push(self.error_rate.code());
+        let complete = if self.is_complete { COMPLETE } else { 0 };
+        let restored = if self.restored > 0 { RESTORED } else { 0 };
+        out.push(complete | restored);
         let counts = [self.received.len(), self.missing.len()];
         out.extend(counts.map(|count| count.min(MOST_RANGES) as u8));
         for number in [
@@ -134,15 +153,18 @@ impl Mack {
         ] {
             encode_number(number, out);
         }
+        if self.restored > 0 {
+            encode_number(self.restored, out);
+        }
         self.each_number(|number| encode_number(number, out));
     }
 
     pub(super) fn decode(has_missing: bool, rest: &mut Reader<'_>) -> Result<Mack, DecodeError> {
         let cumulative = SequenceNumber(rest.u32()?);
         let echo = rest.u32()?;
-        let error_rate = ErrorRate(rest.u8()?);
+        let error_rate = ErrorRate::from_code(rest.u8()?);
         let flags = rest.u8()?;
-        if flags & !COMPLETE != 0 {
+        if flags & !(COMPLETE | RESTORED) != 0 {
             return Err(field("MACK flags", u32::from(flags)));
         }
         let counts = [rest.u8()?, rest.u8()?];
@@ -158,6 +180,10 @@ impl Mack {
             error_rate,
             arrival_rate: rest.number()?,
             is_complete: flags & COMPLETE != 0,
+            restored: match flags & RESTORED {
+                0 => 0,
+                _ => rest.number()?,
+            },
             ..Mack::default()
         };
         let mut end = 0;

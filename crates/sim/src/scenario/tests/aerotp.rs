@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::transport::aerotp::AerotpSettings;
-use baton_proto::aerotp::Coding;
+use baton_proto::aerotp::{Blocks, Coding};
+use baton_proto::fec::erasure::BlockSize;
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
 use baton_proto::wire::aerotp::Mode;
@@ -54,8 +55,8 @@ fn every_setting_is_read() {
     };
     assert_eq!(protection.strength.words(), 32);
     assert!(protection.covers_header);
-    let blocks = read.blocks.unwrap();
-    assert_eq!((blocks.sources(), blocks.repairs()), (10, 3));
+    let size = BlockSize::new(10, 3).unwrap();
+    assert_eq!(read.blocks, Some(Blocks::Fixed(size)));
     assert_eq!((read.packets_per_mack, read.class.number()), (8, 3));
     assert_eq!(read.mack_delay, Duration::from_millis(5));
     assert_eq!(read.close_timeout, Duration::from_secs(20));

@@ -13,7 +13,8 @@ pub struct RawAerotp {
     /// Redundancy in each packet: by the bit error rate that the receiver measures, none, or a fixed number of words.
     /// Default "adaptive"; of quasi-reliable { words = 96 }; of the unreliable modes "none".
     pub coding: Option<RawCoding>,
-    /// All modes but unreliable-datagram: redundant packets that restore lost ones. Default: none.
+    /// All modes but unreliable-datagram: redundant packets that restore lost ones, a fixed number; in reliable and
+    /// near-reliable also by the loss that the receiver reports. Default: none.
     pub blocks: Option<RawBlocks>,
     /// reliable, near-reliable: packets that one acknowledgment covers. Default 4.
     #[schemars(range(min = 1, max = 255))]
@@ -109,7 +110,26 @@ pub struct RawFixedCoding {
 
 /// An erasure code across packets: any packets of a block, as many as it has with data, restore all its data.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-pub struct RawBlocks {
+#[serde(untagged)]
+pub enum RawBlocks {
+    /// By the loss.
+    Named(RawBlocksName),
+    /// A fixed amount.
+    Fixed(RawFixedBlocks),
+}
+
+/// Named redundancy across packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RawBlocksName {
+    /// As few repair packets as restore 999 of 1000 blocks at the loss that the receiver reports; more over a link that is
+    /// about to go down.
+    Adaptive,
+}
+
+/// A fixed amount of redundancy across packets.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub struct RawFixedBlocks {
     /// Data packets per block. An incomplete block is closed after half of `reordering_wait`.
     #[schemars(range(min = 1, max = 254))]
     pub data: u32,

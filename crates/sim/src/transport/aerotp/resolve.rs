@@ -2,8 +2,8 @@
 
 use super::AerotpSettings;
 use super::keys::{
-    RawAerotp, RawBlocks, RawCoding, RawCodingName, RawFixedCoding, RawFlowAerotp, RawHostAerotp,
-    RawMode,
+    RawAerotp, RawBlocks, RawBlocksName, RawCoding, RawCodingName, RawFixedBlocks, RawFixedCoding,
+    RawFlowAerotp, RawHostAerotp, RawMode,
 };
 use super::paths;
 use crate::scenario::document::Path;
@@ -13,7 +13,7 @@ use crate::scenario::resolve::Report;
 use crate::scenario::resolve_tcp::{bounded, set};
 use crate::scenario::traffic::RawTraffic;
 use crate::scenario::units;
-use baton_proto::aerotp::{Coding, Configuration};
+use baton_proto::aerotp::{Blocks, Coding, Configuration};
 use baton_proto::fec::erasure::BlockSize;
 use baton_proto::fec::interleaved::Strength;
 use baton_proto::rate::DataRate;
@@ -76,7 +76,7 @@ pub(crate) fn keys(
     let mut configuration = Configuration::new(DataRate::ZERO);
     configuration.mode = mode;
     configuration.coding = coding(aerotp.coding.as_ref(), mode, path, report)?;
-    configuration.blocks = blocks(aerotp.blocks, path, report);
+    configuration.blocks = blocks(aerotp.blocks, mode, path, report);
     let class = aerotp.class.and_then(|class| u8::try_from(class).ok());
     set(&mut configuration.class, class.and_then(ServiceClass::new));
     let packets = aerotp.packets_per_mack;
@@ -212,8 +212,25 @@ fn coding(
     }
 }
 
-fn blocks(raw: Option<RawBlocks>, path: &Path, report: &mut Report<'_>) -> Option<BlockSize> {
-    let RawBlocks { data, repair } = raw?;
+fn blocks(
+    raw: Option<RawBlocks>,
+    mode: Mode,
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<Blocks> {
+    let RawFixedBlocks { data, repair } = match raw? {
+        RawBlocks::Fixed(fixed) => fixed,
+        RawBlocks::Named(RawBlocksName::Adaptive) => {
+            if !mode.repeats() {
+                let message = format!(
+                    "\"adaptive\" needs feedback from the receiver, and mode \"{}\" has none; expected {{ data = 8, repair = 2 }}",
+                    mode_name(mode)
+                );
+                report.wrong(&path.key("blocks"), message);
+            }
+            return Some(Blocks::Adaptive);
+        }
+    };
     let [sources, repairs] = [data, repair].map(u8::try_from);
     let size = BlockSize::new(sources.ok()?, repairs.ok()?);
     if size.is_err() {
@@ -223,5 +240,5 @@ fn blocks(raw: Option<RawBlocks>, path: &Path, report: &mut Report<'_>) -> Optio
         );
         report.wrong(&path.key("blocks"), message);
     }
-    size.ok()
+    size.ok().map(Blocks::Fixed)
 }

@@ -39,7 +39,7 @@ fn ranges(least_gap: u32) -> impl Strategy<Value = Vec<Range>> {
 }
 
 fn mack() -> impl Strategy<Value = Mack> {
-    let numbers = [(); 4].map(|()| number());
+    let numbers = [(); 5].map(|()| number());
     let missing = ranges(0).prop_flat_map(|ranges| {
         let count = ranges.len();
         (Just(ranges), vec(any::<bool>(), count))
@@ -55,6 +55,7 @@ fn mack() -> impl Strategy<Value = Mack> {
             error_rate: ErrorRate::from_rate(f64::from(rate) / 1e4),
             arrival_rate: numbers[3],
             is_complete,
+            restored: numbers[4],
             received,
             missing: (missing.into_iter().zip(damaged))
                 .map(|(range, damaged)| MissingRange { range, damaged })

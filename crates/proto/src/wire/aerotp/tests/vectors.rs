@@ -70,6 +70,7 @@ impl Fields {
             },
             arrival_rate: self.number("mack.arrival_rate"),
             is_complete: self.is_set("mack.complete"),
+            restored: 0,
             received: self.ranges("received"),
             missing: missing.collect(),
         }
