@@ -98,6 +98,8 @@ pub(crate) struct Finder {
     /// Bytes per second that the link carries, and the caller's word.
     bandwidth: f64,
     told: Option<f64>,
+    /// True from a word that raises the rate until the link has carried it.
+    is_unproven: bool,
     /// Datagrams sent and lost while there was no queue.
     random: [f64; 2],
     /// Start of the round trip, its end as a counter, and its shortest delay of the queue.
@@ -127,6 +129,7 @@ impl Finder {
             state: State::Probe(Probe::start()),
             bandwidth: INITIAL_DATAGRAMS * DATAGRAM / UNKNOWN_TRIP,
             told: None,
+            is_unproven: false,
             random: [0.0; 2],
             round: None,
             round_end: 0,
@@ -145,8 +148,14 @@ impl Finder {
     pub(crate) fn set_rate(&mut self, now: Instant, rate: Option<DataRate>) {
         let bytes =
             |rate: DataRate| (rate.bits_per_second() as f64 / 8.0).clamp(LEAST_RATE, MOST_RATE);
-        self.told = rate.map(bytes);
-        if let Some(told) = self.told {
+        let told = rate.map(bytes);
+        // Said again, it is no news: what has been measured since counts more.
+        if told == self.told {
+            return;
+        }
+        self.told = told;
+        if let Some(told) = told {
+            self.is_unproven = told > self.bandwidth;
             self.bandwidth = told;
             self.begin(State::Cruise(now));
         }
@@ -161,10 +170,6 @@ impl Finder {
         self.answered = 0;
         self.emptied = now;
         self.silences = 0;
-        if let Some(told) = self.told {
-            self.bandwidth = told;
-            self.begin(State::Cruise(now));
-        }
     }
 
     /// Notes the departure of the next datagram.

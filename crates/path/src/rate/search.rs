@@ -178,10 +178,16 @@ impl Finder {
             State::Cruise(probe_at) => {
                 let is_limited = rates.offered < 0.8 * self.bandwidth;
                 let is_told = self.told.is_some_and(|told| self.bandwidth >= told);
-                let is_lost = self.calm_rounds > 2 && rates.lost > MOST_RANDOM_LOSS * rates.sent;
-                if is_lost && now.saturating_since(self.refreshed).as_secs_f64() > REFRESH {
+                let is_lost = rates.lost > MOST_RANDOM_LOSS * rates.sent;
+                let is_refuted = is_lost && self.is_unproven;
+                let is_old = now.saturating_since(self.refreshed).as_secs_f64() > REFRESH;
+                self.is_unproven &= is_limited;
+                if is_refuted || is_lost && self.calm_rounds > 2 && is_old {
                     // Perhaps the queue was never seen empty, and the losses are not random.
                     self.random = [0.0; 2];
+                    if is_refuted {
+                        self.bandwidth = self.carried(rates.delivered);
+                    }
                     let round_trip = self.trip() + queue + self.samples.gap();
                     let cubic = Cubic::new(now, self.bandwidth * round_trip);
                     self.refresh(now, cubic);
