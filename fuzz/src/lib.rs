@@ -15,6 +15,8 @@ mod messages;
 mod nat;
 mod packet;
 mod path;
+mod point_of_service;
+mod routing;
 mod scenario;
 mod split_context;
 mod tcp;
@@ -24,7 +26,7 @@ mod traces;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 38] = [
+pub const TARGETS: [Target; 42] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -52,6 +54,10 @@ pub const TARGETS: [Target; 38] = [
     ("header-dhcp", messages::check_dhcp),
     ("header-mih", messages::check_mih),
     ("header-association", messages::check_association),
+    ("header-route-update", messages::check_route_update),
+    ("header-ikev2", messages::check_ikev2),
+    ("routing", routing::check),
+    ("point-of-service", point_of_service::check),
     ("split-context", split_context::check),
     ("dtn", dtn::check),
     ("agent-ipv4-mobile", agents::check_ipv4_mobile),

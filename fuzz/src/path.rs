@@ -3,8 +3,9 @@
 
 use crate::bytes::Bytes;
 use baton_path::{
-    Initiator, InitiatorConfig, Listener, ListenerConfig, PACKET, PresharedKey, PrivateKey,
+    Initiator, InitiatorConfig, Listener, ListenerConfig, PACKET, Pace, PresharedKey, PrivateKey,
 };
+use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
 use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::collections::VecDeque;
@@ -13,6 +14,8 @@ const ROUTER: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(192, 0
 const HOME: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(198, 51, 100, 1), 4191));
 const ROUTER_KEY: PrivateKey = PrivateKey::from_bytes([1; 32]);
 const HOME_KEY: PrivateKey = PrivateKey::from_bytes([2; 32]);
+/// The least rate that a path finds: a full datagram in ten seconds.
+const LEAST_RATE: DataRate = DataRate::from_bits_per_second(1_199);
 /// Datagrams under way in each direction; further ones are lost.
 const MOST_FLYING: usize = 32;
 /// The last 16 bytes of an initiation, which count under load only.
@@ -24,18 +27,22 @@ struct Pair {
     home: Listener,
     to_home: VecDeque<Vec<u8>>,
     to_router: VecDeque<Vec<u8>>,
+    finds_rate: bool,
 }
 
 /// Plays a series of events at both ends.
 pub fn check(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let now = Instant::from_secs(1);
+    let seed = bytes.u8();
+    let finds_rate = seed & 0x80 != 0;
     let mut pair = Pair {
         now,
-        router: router(now, bytes.u8()),
-        home: home(now, 1),
+        router: router(now, seed, finds_rate),
+        home: home(now, 1, finds_rate),
         to_home: VecDeque::new(),
         to_router: VecDeque::new(),
+        finds_rate,
     };
     pair.settle();
     while !bytes.is_empty() {
@@ -53,15 +60,15 @@ pub fn check(data: &[u8]) {
             11 => pair.overtake(up),
             12 => pair.router.uplink_down(pair.now),
             13 => pair.router.uplink_up(pair.now),
-            14 => pair.router = router(pair.now, bytes.u8()),
-            _ => pair.home = home(pair.now, bytes.u8()),
+            14 => pair.router = router(pair.now, bytes.u8(), finds_rate),
+            _ => pair.home = home(pair.now, bytes.u8(), finds_rate),
         }
         pair.settle();
     }
     pair.heal();
 }
 
-fn router(now: Instant, seed: u8) -> Initiator {
+fn router(now: Instant, seed: u8, finds_rate: bool) -> Initiator {
     let config = InitiatorConfig {
         local: ROUTER_KEY,
         home_agent: HOME_KEY.public(),
@@ -69,7 +76,7 @@ fn router(now: Instant, seed: u8) -> Initiator {
         remote: HOME,
         path: 3,
         uplink_mtu: 1500,
-        finds_rate: false,
+        finds_rate,
         // Clocks go back, too.
         unix_nanoseconds: 1_000_000_000 * u64::from(seed),
         seed: [seed; 32],
@@ -77,11 +84,11 @@ fn router(now: Instant, seed: u8) -> Initiator {
     Initiator::new(now, config)
 }
 
-fn home(now: Instant, seed: u8) -> Listener {
+fn home(now: Instant, seed: u8, finds_rate: bool) -> Listener {
     let config = ListenerConfig {
         local: HOME_KEY,
         uplink_mtu: 1400,
-        finds_rate: false,
+        finds_rate,
         seed: [seed; 32],
     };
     let mut home = Listener::new(now, config);
@@ -112,6 +119,10 @@ impl Pair {
             }
         }
         while self.router.poll_event().is_some() || self.home.poll_event().is_some() {}
+        let pace = self.router.pace(self.now);
+        assert_eq!(pace.is_some(), self.finds_rate);
+        let is_too_slow = |pace: Pace| pace.rate < LEAST_RATE;
+        assert!(!pace.is_some_and(is_too_slow), "{pace:?}");
     }
 
     fn fly(&mut self, up: bool, datagram: Vec<u8>) {

@@ -3,6 +3,7 @@
 
 use super::{address, ip, plain, protection};
 use crate::bytes::Bytes;
+use crate::checksums;
 use baton_proto::aerotp::Configuration;
 use baton_proto::gateways::aerotp::{AerotpGateway, Rule, Selector};
 use baton_proto::host::{Host, HostEvent, SocketId, Verdict};
@@ -43,6 +44,10 @@ struct Scene {
     /// Packets that the gateway has sent last, for nearly correct answers.
     said: Vec<Packet>,
     steps: usize,
+    /// True while packets come as bytes, as a daemon has those that cross as they are.
+    as_bytes: bool,
+    /// True while these come from the other side.
+    from_far: bool,
 }
 
 /// Plays a script, and then lets a client through.
@@ -109,6 +114,8 @@ impl Scene {
             hosts: [CLIENT, NEAR, FAR, SERVER].map(|place| host(place, mode)),
             said: Vec::new(),
             steps: 0,
+            as_bytes: false,
+            from_far: false,
         }
     }
 
@@ -119,9 +126,18 @@ impl Scene {
     fn hand_in(&mut self, mut packet: Packet) {
         let (now, length) = (self.now, packet.wire_length());
         let from = match packet.body {
-            Body::Aerotp(_) => AIRBORNE,
+            _ if self.as_bytes && self.from_far => AIRBORNE,
+            Body::Aerotp(_) if !self.as_bytes => AIRBORNE,
             _ => InterfaceId(0),
         };
+        if self.as_bytes {
+            let mut bytes = Vec::new();
+            packet.encode(&mut bytes);
+            let Ok(same) = Packet::verbatim(&bytes) else {
+                panic!("a packet that was encoded");
+            };
+            packet = same;
+        }
         let verdict = self.gateway().route(now, from, &mut packet, length);
         if verdict == Verdict::Local {
             self.gateway().handle_packet(now, from, packet);
@@ -130,7 +146,45 @@ impl Scene {
 
     fn step(&mut self, bytes: &mut Bytes<'_>) {
         self.steps += 1;
-        match bytes.u8() % 12 {
+        let choice = bytes.u8();
+        (self.as_bytes, self.from_far) = (choice & 0x80 != 0, choice & 0x40 != 0);
+        match choice & 0x3F {
+            12..=15 => self.hand_in_noise(bytes),
+            some => self.step_of(some % 12, bytes),
+        }
+        let now = self.now;
+        self.gateway().handle_timeout(now);
+    }
+
+    /// Hands in bytes without an order behind an IP header that is right.
+    fn hand_in_noise(&mut self, bytes: &mut Bytes<'_>) {
+        let (hosts, _) = ends(bytes);
+        let header = UdpHeader {
+            source_port: 0,
+            destination_port: 0,
+        };
+        let length = usize::from(bytes.u8());
+        let noise = Payload::Bytes(bytes.take(length).into());
+        let mut whole = Vec::new();
+        packet(hosts, Body::Udp(header, noise)).encode(&mut whole);
+        // The header's tenth byte, of IPv4: TCP, UDP, ICMP, AeroTP, or a tunnel.
+        whole[9] = bytes.one_of(&[6, 17, 1, 253, 4]);
+        checksums::mend(&mut whole);
+        let from = if self.from_far {
+            AIRBORNE
+        } else {
+            InterfaceId(0)
+        };
+        if let Ok(mut packet) = Packet::verbatim(&whole) {
+            let (now, length) = (self.now, packet.wire_length());
+            if self.gateway().route(now, from, &mut packet, length) == Verdict::Local {
+                self.gateway().handle_packet(now, from, packet);
+            }
+        }
+    }
+
+    fn step_of(&mut self, kind: u8, bytes: &mut Bytes<'_>) {
+        match kind {
             0..=1 => self.hand_in(segment(bytes)),
             2 => self.hand_in(datagram(bytes)),
             3..=4 => self.hand_in(from_air(bytes)),
@@ -139,8 +193,6 @@ impl Scene {
             10 => self.now += Duration::from_millis(u64::from(bytes.u16())),
             _ => self.link(bytes),
         }
-        let now = self.now;
-        self.gateway().handle_timeout(now);
     }
 
     fn link(&mut self, bytes: &mut Bytes<'_>) {

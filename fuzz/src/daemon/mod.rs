@@ -8,6 +8,7 @@ mod pair;
 pub use pair::check as check_pair;
 
 use baton_daemon::config::{self, Config, Configuration};
+use baton_daemon::gateway::GatewayConfig;
 use baton_daemon::home_agent::HomeAgentRole;
 use baton_daemon::mobile_router::MobileRouterConfig;
 use baton_daemon::operation::control::Command;
@@ -22,6 +23,7 @@ pub fn check_config(data: &[u8]) {
     };
     refused_with_words::<MobileRouterConfig>(text);
     refused_with_words::<HomeAgentRole>(text);
+    refused_with_words::<GatewayConfig>(text);
     refused_with_words::<Config>(text);
 }
 

@@ -316,6 +316,17 @@ impl Gateway {
         (gateway.connections(), gateway.halves(), gateway.custody())
     }
 
+    /// Describes the connections carried.
+    pub fn connections(&mut self) -> Vec<String> {
+        let gateway = self.engine.host_mut().layer::<AerotpGateway>().unwrap();
+        let all = gateway.aerotp_connections();
+        all.map(|(ends, connection)| {
+            let (state, known) = (connection.state(), connection.is_known());
+            format!("{ends:?}: {state:?}, known: {known}")
+        })
+        .collect()
+    }
+
     /// Ends it; returns the memory that it took, in bytes.
     pub fn end(self) -> i64 {
         let before = counting::live_bytes();

@@ -18,8 +18,9 @@ use world::World;
 /// Simulated seconds of an ordinary test run, and its seeds.
 const SECONDS: u64 = 120;
 const SEEDS: u64 = 3;
-/// Time without faults in which everything must have come to an end: the transports' longest waits, UDP's idle time.
-const QUIET: u64 = 400;
+/// Time without faults in which everything must have come to an end: UDP's idle time of two minutes, five minutes without
+/// an answer, and TCP's waits.
+const QUIET: u64 = 700;
 /// Growth of a gateway's memory that is not one of its state, in bytes: collections that are empty in the end keep room for
 /// the most that they have held.
 const SLACK: i64 = 512 << 10;

@@ -281,7 +281,7 @@ impl Traffic {
         let (done, reset) = (self.done, self.reset);
         let (datagrams, arrived) = (self.datagrams, self.arrived.len());
         println!("{done} transfers, {reset} reset by restarts; {arrived} of {datagrams} datagrams");
-        assert!(done > 10 && arrived as u64 > datagrams / 2);
+        assert!(done > 10 && arrived as u64 > datagrams / 4 * 3);
     }
 }
 

@@ -205,7 +205,8 @@ impl World {
         self.traffic.finish();
         println!("{} faults, {} restarts", self.faults, self.incarnation - 1);
         for gateway in &mut self.gateways {
-            assert_eq!(gateway.state(), (0, 0, 0));
+            let left = gateway.connections();
+            assert_eq!(gateway.state(), (0, 0, 0), "{left:#?}");
         }
         self.gateways.map(Gateway::end)
     }

@@ -59,8 +59,8 @@ pub struct Configuration {
     /// True if the application tells what it has confirmed ([`Connection::confirm`](super::Connection::confirm));
     /// otherwise all data stored in order counts as confirmed.
     pub confirms: bool,
-    /// True if only the peer can send packets by the paths, which authenticate them: a reset without its token then
-    /// counts at any time, as the answer of a peer that has lost its state.
+    /// True if only the peer can send packets by the paths, which authenticate them: a reset without its token and a
+    /// second opening then count at any time, as those of a peer that has lost its state.
     pub trusts_paths: bool,
 }
 

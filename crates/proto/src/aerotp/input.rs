@@ -129,7 +129,13 @@ impl Connection {
                 }
                 true
             }
-            (Some(opening), Some(peer)) => opening == peer,
+            (Some(opening), Some(peer)) => {
+                // The peer has lost what it knew, and opens the same connection anew.
+                if opening != peer && self.configuration.trusts_paths {
+                    self.end(Event::Reset);
+                }
+                opening == peer
+            }
             (None, _) => true,
         }
     }

@@ -369,11 +369,13 @@ fn a_restart_of_the_other_gateway_resets_connections_over_authenticated_links_al
         let (mut row, client) = begin(row(rules.clone()));
         row.run_until(at(500));
         let connection = row.hosts[0].connection_mut(client).unwrap();
-        connection.write_pattern(7, 1_000_000);
+        connection.write_pattern(7, 20_000);
         row.run_until(at(700));
         let links = [(InterfaceId(0), DataRate::from_bits_per_second(RATE))];
         let anew = AerotpGateway::new(&links, rules, [22; 16]);
         *row.hosts[2].layer_mut::<AerotpGateway>().unwrap() = anew;
+        let connection = row.hosts[0].connection_mut(client).unwrap();
+        connection.write_pattern(7, 20_000);
         row.run_until(at(1_000));
         assert_eq!(row.seen(0, SocketEvent::Reset).is_some(), trusts_paths);
         assert_eq!(row.carried(1), usize::from(!trusts_paths));
