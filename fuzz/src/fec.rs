@@ -5,7 +5,7 @@ use baton_proto::fec::FecError;
 use baton_proto::fec::erasure::{BlockDecoder, BlockEncoder, BlockSize};
 use baton_proto::fec::interleaved::{self, Strength};
 use baton_proto::fec::reed_solomon::{Code, LONGEST_CODEWORD};
-use baton_proto::gateways::datagram_code::{DatagramCode, HEADER};
+use baton_proto::gateways::aerotp::datagram_code::{DatagramCode, HEADER};
 
 /// Tries foreign bytes in a decoder, or its own with damage.
 pub fn check(data: &[u8]) {

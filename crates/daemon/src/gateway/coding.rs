@@ -1,9 +1,9 @@
-//! The code of a link that delivers damaged packets (`baton_proto::gateways::datagram_code`), between its path and its
-//! socket.
+//! The code of a link that delivers damaged packets (`baton_proto::gateways::aerotp::datagram_code`), between its path
+//! and its socket.
 
 use crate::operation::status::{CodeStatus, Status};
 use baton_path::Rejected;
-use baton_proto::gateways::datagram_code::{Arrival, DatagramCode, longest_datagram};
+use baton_proto::gateways::aerotp::datagram_code::{Arrival, DatagramCode, longest_datagram};
 use baton_proto::rate::DataRate;
 
 /// The code at this end of a link.

@@ -6,6 +6,7 @@
 //! a byte before the far TCP has; in the other connection modes the gateway takes custody and acknowledges at once. The
 //! progress of one connection is in `aerotp/work.rs`.
 
+pub mod datagram_code;
 mod datagrams;
 mod links;
 mod opening;

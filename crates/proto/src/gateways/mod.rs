@@ -1,8 +1,6 @@
-//! Gateways: layers of routers that end other hosts' connections, or inspect packets in transit, and the code of
-//! datagrams between two of them.
+//! Gateways: layers of routers that end other hosts' connections, or inspect packets in transit.
 
 pub mod aerotp;
-pub mod datagram_code;
 pub mod dtn;
 mod halves;
 pub mod ingress_filter;
