@@ -50,6 +50,9 @@ pub struct Configuration {
     /// True if the application tells what it has confirmed ([`Connection::confirm`](super::Connection::confirm));
     /// otherwise all data stored in order counts as confirmed.
     pub confirms: bool,
+    /// True if written data is kept until the far end has confirmed it, not only until the peer has it: a peer that
+    /// restarts can then be sent it again.
+    pub keeps_until_confirmed: bool,
 }
 
 impl Configuration {
@@ -70,6 +73,7 @@ impl Configuration {
             tolerated_loss_ppm: 1000,
             initial_rate,
             confirms: false,
+            keeps_until_confirmed: false,
         }
     }
 }

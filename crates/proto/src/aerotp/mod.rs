@@ -23,6 +23,7 @@ mod output;
 mod path;
 mod rate;
 mod receiver;
+mod resumption;
 mod sender;
 mod spreading;
 #[cfg(test)]
@@ -34,9 +35,11 @@ pub use configuration::{Coding, Configuration, Identity};
 pub use connection::{Connection, Statistics, timestamp};
 pub use output::reset_reply;
 pub use path::PathId;
+pub use resumption::Past;
 pub(crate) use rate::RateControl;
 
 use crate::packet::Payload;
+use arrivals::Arrivals;
 use crate::time::{Duration, Instant};
 use crate::wire::aerotp::AerotpPacket;
 use core::net::IpAddr;
