@@ -4,6 +4,7 @@
 //! the layer that the simulator has (`baton_proto::gateways::aerotp`); all other packets cross as they are. Each link
 //! is a [path](baton_path) of its own: encrypted, authenticated and measured.
 
+mod custody;
 mod link;
 mod rules;
 
@@ -25,6 +26,7 @@ use baton_proto::rate::DataRate;
 use baton_proto::time::Instant;
 use baton_proto::wire::prefix::Prefix;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+pub use custody::{Custody, CustodyConfig};
 use link::{End, Link};
 use rules::RuleConfig;
 use schemars::JsonSchema;
@@ -66,6 +68,9 @@ pub struct GatewayConfig {
     /// and UDP is converted.
     #[serde(default = "RuleConfig::for_everything")]
     pub rules: Vec<RuleConfig>,
+    /// Custody of data that the far end does not have yet.
+    #[serde(default)]
+    pub custody: CustodyConfig,
 }
 
 /// The other gateway of a pair.
@@ -153,6 +158,7 @@ impl Configuration for GatewayConfig {
         if self.links.is_empty() || self.links.len() > MOST_LINKS {
             return Err(format!("links: expected 1 to {MOST_LINKS}"));
         }
+        self.custody.check()?;
         let mut names = BTreeSet::new();
         for (place, link) in self.links.iter().enumerate() {
             let key = format!("links[{place}]");
@@ -194,6 +200,7 @@ pub fn status(host: &Host) -> Option<GatewayStatus> {
         connections: gateway.connections() as u64,
         tcp: gateway.halves() as u64,
         custody_bytes: gateway.custody(),
+        custody: custody::status(gateway),
     })
 }
 
@@ -305,6 +312,7 @@ impl GatewayConfig {
         let rules = self.rules.iter().map(RuleConfig::rule).collect();
         let mut gateway = AerotpGateway::new(&links, rules, random()?);
         gateway.leave_rates_to_media();
+        gateway.limit_custody(self.custody.bytes());
         host.add_layer(gateway);
         for prefix in self.prefixes() {
             host.routes_mut().set_prefix(prefix, InterfaceId(0));

@@ -71,6 +71,37 @@ pub struct GatewayStatus {
     pub tcp: u64,
     /// Bytes acknowledged to their sender that the other gateway has not acknowledged yet.
     pub custody_bytes: u64,
+    /// The bound and the journal of custody.
+    #[serde(default)]
+    pub custody: CustodyStatus,
+}
+
+/// Custody of a gateway.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CustodyStatus {
+    /// Most bytes of all connections together.
+    pub limit: u64,
+    /// Connections whose window is closed, because of the bound or of the disk.
+    pub closed_windows: u64,
+    /// Times that a window was closed for that.
+    pub closed_windows_so_far: u64,
+    /// Connections reset because their custody was too old.
+    pub expired_connections: u64,
+    /// The journal, if custody is on disk.
+    pub journal: Option<JournalStatus>,
+}
+
+/// The journal of a gateway.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalStatus {
+    /// The length of its file.
+    pub file_bytes: u64,
+    /// Writes that are durable.
+    pub writes: u64,
+    /// Writes that failed, and were tried again.
+    pub failed_writes: u64,
+    /// The reason why the disk takes nothing at present.
+    pub trouble: Option<String>,
 }
 
 /// Handovers since the start of the daemon.
@@ -201,6 +232,28 @@ impl fmt::Display for PathStatus {
     }
 }
 
+impl fmt::Display for CustodyStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "custody: at most {} B; {} windows closed, {} so far; {} connections too old",
+            self.limit, self.closed_windows, self.closed_windows_so_far, self.expired_connections
+        )?;
+        let Some(journal) = &self.journal else {
+            return Ok(());
+        };
+        writeln!(
+            f,
+            "journal: {} B, {} writes, {} failed",
+            journal.file_bytes, journal.writes, journal.failed_writes
+        )?;
+        match &journal.trouble {
+            Some(trouble) => writeln!(f, "the disk takes nothing: {trouble}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -239,6 +292,7 @@ impl fmt::Display for Status {
                 "{} connections carried, {} of TCP, {} B in custody",
                 gateway.connections, gateway.tcp, gateway.custody_bytes
             )?;
+            write!(f, "{}", gateway.custody)?;
         }
         let handovers = &self.handovers;
         writeln!(

@@ -129,7 +129,10 @@ impl Connection {
             identity,
             paths: vec![Path::new(addresses, mtu, configuration.initial_rate)],
             sender: Sender::new(
-                (configuration.send_buffer, configuration.keeps_until_confirmed),
+                (
+                    configuration.send_buffer,
+                    configuration.keeps_until_confirmed,
+                ),
                 window,
             ),
             receiver: Receiver::new(configuration.receive_buffer),

@@ -35,13 +35,13 @@ pub use configuration::{Coding, Configuration, Identity};
 pub use connection::{Connection, Statistics, timestamp};
 pub use output::reset_reply;
 pub use path::PathId;
-pub use resumption::Past;
 pub(crate) use rate::RateControl;
+pub use resumption::Past;
 
 use crate::packet::Payload;
-use arrivals::Arrivals;
 use crate::time::{Duration, Instant};
 use crate::wire::aerotp::AerotpPacket;
+use arrivals::Arrivals;
 use core::net::IpAddr;
 
 /// A packet to be sent.

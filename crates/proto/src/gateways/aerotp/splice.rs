@@ -1,6 +1,7 @@
 //! One connection across the links: the AeroTP connection, and the end here that it serves.
 
 use super::Pair;
+use super::custody::{Journaled, Returning};
 use crate::aerotp;
 use crate::host::SocketId;
 use crate::packet::FlowId;
@@ -15,6 +16,8 @@ pub(super) enum Near {
     Waiting(Box<TcpHeader>),
     /// The TCP half here.
     Tcp(SocketId),
+    /// The TCP half here after a restart, until its peer has answered.
+    Returning(Returning),
     /// Datagrams.
     Udp,
 }
@@ -50,6 +53,10 @@ pub(super) struct Splice {
     pub end_delivered: bool,
     pub last_datagram: Instant,
     pub deadline: Option<Instant>,
+    /// Bytes that the gateway counts as its custody.
+    pub counted: u64,
+    /// State of a connection with a journal.
+    pub journaled: Option<Box<Journaled>>,
 }
 
 impl Splice {
@@ -79,12 +86,16 @@ impl Splice {
             end_delivered: false,
             last_datagram: now,
             deadline: None,
+            counted: 0,
+            journaled: None,
         }
     }
 
     /// Returns true while the other gateway is not known to be at its packets' source address. Its ACKs prove it, so
     /// this stays true in modes without ACKs.
     pub(super) fn is_half_open(&self) -> bool {
-        !(self.aerotp.configuration().mode.repeats() && self.aerotp.is_known())
+        // One in the journal is as sure as its half here, and its custody must not be dropped.
+        let is_kept = self.journaled.as_ref().is_some_and(|it| it.has_begun());
+        !(is_kept || self.aerotp.configuration().mode.repeats() && self.aerotp.is_known())
     }
 }
