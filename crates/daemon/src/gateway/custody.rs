@@ -1,6 +1,8 @@
 //! Custody of a gateway: its bound, and its journal on disk.
 
 mod store;
+#[cfg(test)]
+mod tests;
 
 use crate::config::Time;
 use crate::keys;

@@ -74,7 +74,10 @@ impl Journaled {
 
     /// Takes the steps whose records are durable.
     pub(super) fn go_on(&mut self, durable: u64, aerotp: &mut aerotp::Connection) {
-        while let Some((_, then)) = self.waiting.pop_front_if(|(number, _)| *number <= durable) {
+        let is_durable = |front: &(u64, Then)| front.0 <= durable;
+        while self.waiting.front().is_some_and(is_durable)
+            && let Some((_, then)) = self.waiting.pop_front()
+        {
             match then {
                 Then::Begin => self.has_begun = true,
                 Then::Write(payload) => {

@@ -21,8 +21,9 @@ use crate::wire::tcp::{TcpFlags, TcpHeader, TcpOptions, Timestamps};
 /// Pause before the second question, which doubles up to the longest one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// Most bytes by which a segment's sequence number may differ from the next expected one: more than any window here.
-const NEARBY: u32 = 1 << 26;
+/// Most bytes by which a segment's sequence number may differ from the next expected one, and its acknowledgment number
+/// from the recorded one: more than the buffers here. A blind guess of both succeeds once in 100,000 times.
+const NEARBY: u32 = 1 << 24;
 /// Congestion window after the return, in segments (RFC 6928).
 const FIRST_WINDOW: u32 = 10;
 
@@ -111,12 +112,13 @@ impl AerotpGateway {
         let is_acknowledgment =
             header.flags.contains(TcpFlags::ACK) && !header.flags.contains(TcpFlags::SYN);
         let told = beginning.initial + (1 + journaled.delivered) as u32;
-        let beyond = u64::try_from(header.acknowledgment.distance_from(told));
-        let (true, true, Ok(beyond)) = (is_near, is_acknowledgment, beyond) else {
+        let beyond = u32::try_from(header.acknowledgment.distance_from(told));
+        let beyond = beyond.ok().filter(|&beyond| beyond <= NEARBY);
+        let (true, true, Some(beyond)) = (is_near, is_acknowledgment, beyond) else {
             return false;
         };
         let reading = reading(now, &beginning, journal);
-        let context = journaled.return_at(&beginning, beyond, header, reading);
+        let context = journaled.return_at(&beginning, beyond.into(), header, reading);
         let rule = self.rules[splice.rule].profile.clone();
         let profile = fitted(around, rule, None, ends.1.address);
         let (near_end, taken, flow) = (journaled.near_end_durable, journaled.taken, splice.flow);

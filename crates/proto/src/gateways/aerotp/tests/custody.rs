@@ -34,7 +34,7 @@ fn fresh_host(node: usize, gateway: AerotpGateway) -> Host {
 fn gateway(node: usize, file: &mut Vec<u8>, age: Duration) -> AerotpGateway {
     let airborne = InterfaceId(usize::from(node == 1));
     let links = [(airborne, DataRate::from_bits_per_second(RATE))];
-    let secret = [node as u8 + file.len() as u8; 16];
+    let secret = [node as u8 ^ file.len() as u8; 16];
     let mut gateway = AerotpGateway::new(&links, rules(Mode::NearReliable), secret);
     let settings = JournalSettings {
         age,
