@@ -156,7 +156,7 @@ fn gateways_that_are_killed_with_the_links_away_lose_and_repeat_nothing() {
     let folders = ["a", "b"].map(|name| world.folder.0.join(name));
     let custody = folders.each_ref().map(|folder| disk(folder));
     let mut pair = Pair::start(&world, "20 Mbit/s", [&custody[0], &custody[1]]);
-    let ends = converse(&world, 16_000_000);
+    let ends = converse(&world, 24_000_000);
     sleep(Duration::from_millis(600));
     let mut said = vec![pair.restart(NEAR)];
     sleep(Duration::from_millis(1_500));
