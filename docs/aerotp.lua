@@ -30,6 +30,11 @@ f.strength = ProtoField.uint16("aerotp.strength", "Strength of the code, in word
 f.prelude_errors = ProtoField.uint8("aerotp.prelude_errors", "Wrong bits of the prelude")
 f.mode = ProtoField.uint8("aerotp.mode", "Mode", base.DEC, modes)
 f.class = ProtoField.uint8("aerotp.class", "Service class")
+f.odd_incarnation = ProtoField.bool("aerotp.odd_incarnation", "Odd incarnation")
+f.incarnation = ProtoField.uint32("aerotp.resumption.incarnation", "Incarnation")
+f.heard = ProtoField.uint32("aerotp.resumption.heard", "Incarnation heard of (4294967295: none)")
+f.received = ProtoField.uint64("aerotp.resumption.received", "Bytes received")
+f.may_open = ProtoField.bool("aerotp.resumption.may_open", "May open the connection")
 f.adds_path = ProtoField.bool("aerotp.adds_path", "One more path")
 f.asyn = ProtoField.bool("aerotp.flags.asyn", "ASYN", 8, nil, 0x80)
 f.afin = ProtoField.bool("aerotp.flags.afin", "AFIN", 8, nil, 0x40)
@@ -267,6 +272,18 @@ local function add_block(reader, tree)
     if index:uint() >= all then fail(index, "an index beyond the block") end
 end
 
+local function add_resumption(reader, tree)
+    local branch = tree:add(reader.tvb(reader.at), "Resumption")
+    branch:add(f.incarnation, reader:take(4))
+    branch:add(f.heard, reader:take(4))
+    local received = reader:take(8)
+    branch:add(f.received, received)
+    if received(0, 1):uint() > 63 then fail(received, "a position beyond the range") end
+    local may_open = reader:take(1)
+    branch:add(f.may_open, may_open)
+    if may_open:uint() > 1 then fail(may_open, "a value that is not assigned") end
+end
+
 -- From the fixed header to the last extension; returns the payload's length and what the columns show.
 local function add_header(reader, tree)
     local first, flags, tcp_flags = reader:take(1), reader:take(1), reader:take(1)
@@ -275,7 +292,7 @@ local function add_header(reader, tree)
     tree:add(f.class, first, math.floor(first:uint() / 4) % 8)
     if mode > 4 then fail(first, "a mode that is not assigned") end
     if first:uint() % 2 == 1 then tree:add(f.adds_path, first, true) end
-    if math.floor(first:uint() / 2) % 2 ~= 0 then fail(first, "the reserved bit is set") end
+    if math.floor(first:uint() / 2) % 2 ~= 0 then tree:add(f.odd_incarnation, first, true) end
     local names = {}
     local set = {}
     local all = { f.asyn, f.afin, f.mack, f.snack, f.token_flag, f.block_flag, f.record, f.pull }
@@ -287,6 +304,8 @@ local function add_header(reader, tree)
     tree:add(f.tcp_flags, tcp_flags)
     local has_offer = band(tcp_flags:uint(), 2) ~= 0
     if has_offer then names[#names + 1] = "SYN" end
+    local resumes = band(tcp_flags:uint(), 32) ~= 0
+    if resumes then names[#names + 1] = "URG" end
     if band(tcp_flags:uint(), 4) ~= 0 then names[#names + 1] = "RST" end
     if band(tcp_flags:uint(), 64) ~= 0 then names[#names + 1] = "ECE" end
     local ports = reader:take(4)
@@ -306,6 +325,7 @@ local function add_header(reader, tree)
     if set.MACK then add_mack(reader, tree, set.SNACK) end
     if set.TOKEN then tree:add(f.token, reader:take(4)) end
     if set.BLOCK then add_block(reader, tree) end
+    if resumes then add_resumption(reader, tree) end
     local info = ("%d → %d [%s] Seq=0x%08x Len=%d"):format(
         ports(0, 2):uint(), ports(2, 2):uint(), table.concat(names, ", "), sequence:uint(), length:uint())
     return length:uint(), info

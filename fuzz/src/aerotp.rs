@@ -70,6 +70,8 @@ fn plain(protection: Protection, mode: Mode) -> AerotpHeader {
         token: None,
         adds_path: false,
         block: None,
+        is_odd_incarnation: false,
+        resumption: None,
     }
 }
 

@@ -6,8 +6,8 @@ use crate::config::{Rate, changed_keys};
 use crate::driver::{Counts, Driver};
 use crate::engine::Owner;
 use crate::forecast::{Expected, Forecaster};
-use crate::gateway;
 use crate::gateway::signals::{LinkSignal, LinkWord, Said};
+use crate::gateway::{self, Custody};
 use crate::keys::RANDOM;
 use crate::medium::News;
 use crate::node::{self, Plan};
@@ -44,6 +44,9 @@ struct Daemon<'a> {
     kernel: RouteSocket,
     installed: Installed,
     held_to: Option<String>,
+    custody: Option<Custody>,
+    /// True if the node has work to do before the next event.
+    has_work: bool,
     forecaster: Option<Forecaster>,
     tap: Tap,
 }
@@ -59,7 +62,7 @@ pub fn run(file: RoleFile, path: &Path) -> Result<(), String> {
         Signals::hangups().map_err(wrong)?,
     );
     let waker = Waker::new().map_err(|error| format!("eventfd: {error}"))?;
-    let mut daemon = Daemon::open(file, path)?;
+    let mut daemon = Daemon::open(file, path, &waker)?;
     let (asker, requests) = Asker::new(waker.clone());
     let (control, address) = daemon.role.access();
     let control = control
@@ -81,10 +84,15 @@ pub fn run(file: RoleFile, path: &Path) -> Result<(), String> {
         let forecaster = daemon.forecaster.as_ref().map(Forecaster::left);
         let most = left.map_or(Duration::MAX, Duration::from_nanos);
         let most = forecaster.map_or(most, |left| left.min(most));
+        let most = match daemon.has_work {
+            true => Duration::ZERO,
+            false => most,
+        };
         let others = [ends.as_fd(), hangups.as_fd(), waker.as_fd()];
         let turned = daemon.driver.turn(&mut daemon.attendant, &others, most);
         turned.map_err(|error| format!("the node cannot go on: {error}"))?;
         waker.clear();
+        daemon.keep();
         daemon.foresee();
         daemon.pause();
         daemon.answer(&requests);
@@ -102,7 +110,7 @@ pub fn run(file: RoleFile, path: &Path) -> Result<(), String> {
 }
 
 impl<'a> Daemon<'a> {
-    fn open(file: RoleFile, path: &'a Path) -> Result<Daemon<'a>, String> {
+    fn open(file: RoleFile, path: &'a Path, waker: &Waker) -> Result<Daemon<'a>, String> {
         let RoleFile { role, keys } = file;
         let failed = |error: io::Error| format!("route netlink: {error}");
         let mut kernel = RouteSocket::open().map_err(failed)?;
@@ -125,7 +133,11 @@ impl<'a> Daemon<'a> {
                 random.read_exact(&mut secret).map(|()| secret)
             })
         });
-        let host = host.map_err(|error| format!("{RANDOM}: {error}"))?;
+        let mut host = host.map_err(|error| format!("{RANDOM}: {error}"))?;
+        let custody = match &role {
+            Role::Gateway(config) => config.custody.open(&mut host, waker)?,
+            Role::MobileRouter(_) | Role::HomeAgent(_) | Role::Node(_) => None,
+        };
         let names = ports.iter().map(|port| port.name.clone());
         Ok(Daemon {
             forecaster: role.forecaster()?,
@@ -137,8 +149,16 @@ impl<'a> Daemon<'a> {
             kernel,
             installed,
             held_to: None,
+            custody,
+            has_work: false,
             tap,
         })
+    }
+
+    /// Passes a gateway's custody to the disk, and what is durable to the gateway.
+    fn keep(&mut self) {
+        let custody = self.custody.as_mut();
+        self.has_work = custody.is_some_and(|custody| custody.turn(self.driver.host_mut()));
     }
 
     /// Passes the forecast's changes to the node, which leaves uplinks that are expected to go down.
@@ -265,6 +285,9 @@ impl<'a> Daemon<'a> {
         };
         (status.packets.received, status.packets.sent) = (counts.received, counts.sent);
         status.gateway = gateway::status(self.driver.host_mut());
+        if let (Some(gateway), Some(custody)) = (&mut status.gateway, &self.custody) {
+            gateway.custody.journal = Some(custody.status());
+        }
         for (cause, number) in losses(&counts, self.driver.host_mut()) {
             status.lose(cause, number);
         }

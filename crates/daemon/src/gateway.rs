@@ -5,6 +5,7 @@
 //! is a [path](baton_path) of its own: encrypted, authenticated and measured.
 
 mod coding;
+mod custody;
 mod keylog;
 mod link;
 mod rules;
@@ -30,6 +31,7 @@ use baton_proto::time::Instant;
 use baton_proto::wire::prefix::Prefix;
 use coding::LinkCode;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+pub use custody::{Custody, CustodyConfig};
 use keylog::KeyLog;
 use link::{End, Link};
 use rules::RuleConfig;
@@ -76,6 +78,9 @@ pub struct GatewayConfig {
     /// and UDP is converted.
     #[serde(default = "RuleConfig::for_everything")]
     pub rules: Vec<RuleConfig>,
+    /// Custody of data that the far end does not have yet.
+    #[serde(default)]
+    pub custody: CustodyConfig,
 }
 
 /// The other gateway of a pair.
@@ -178,6 +183,7 @@ impl Configuration for GatewayConfig {
         if self.links.is_empty() || self.links.len() > MOST_LINKS {
             return Err(format!("links: expected 1 to {MOST_LINKS}"));
         }
+        self.custody.check()?;
         let mut names = BTreeSet::new();
         for (place, link) in self.links.iter().enumerate() {
             let key = format!("links[{place}]");
@@ -232,6 +238,7 @@ pub fn status(host: &Host) -> Option<GatewayStatus> {
         refused_datagrams: discards.datagrams,
         restored_packets: gateway.repairs().packets,
         failed_blocks: gateway.repairs().failed_blocks,
+        custody: custody::status(gateway),
     })
 }
 
@@ -385,6 +392,7 @@ impl GatewayConfig {
         let rules = self.rules.iter().map(RuleConfig::rule).collect();
         let mut gateway = AerotpGateway::new(&links, rules, random()?);
         gateway.leave_rates_to_media();
+        gateway.limit_custody(self.custody.bytes());
         host.add_layer(gateway);
         for prefix in self.prefixes() {
             host.routes_mut().set_prefix(prefix, InterfaceId(0));

@@ -1,7 +1,7 @@
 //! Metrics in the text format of Prometheus, over HTTP.
 
 use super::control::{Answer, Asker, Command};
-use super::status::{CodeStatus, PathStatus, RateStatus, Status};
+use super::status::{CodeStatus, CustodyStatus, PathStatus, RateStatus, Status};
 use core::fmt::Write as _;
 use core::net::SocketAddr;
 use std::io::{self, BufRead, BufReader, Write};
@@ -123,6 +123,7 @@ pub fn text(status: &Status) -> String {
         .collect();
     out.one("held_packets", "gauge", "Packets held for a router.", &held);
     if let Some(gateway) = &status.gateway {
+        out.custody(&gateway.custody);
         let gauges = [
             ("connections", "Connections carried.", gateway.connections),
             (
@@ -291,6 +292,36 @@ impl Lines {
             "Bytes corrected in them.",
             &|code| code.corrected_bytes as f64,
         );
+    }
+
+    fn custody(&mut self, custody: &CustodyStatus) {
+        let mut each = |name: &str, kind: &str, help: &str, value: u64| {
+            self.one(name, kind, help, &[("", value as f64)]);
+        };
+        let help = "Most bytes in custody.";
+        each("custody_limit_bytes", "gauge", help, custody.limit);
+        let help = "Connections whose window is closed by the bound or the disk.";
+        each(
+            "custody_closed_windows",
+            "gauge",
+            help,
+            custody.closed_windows,
+        );
+        let help = "Times that the bound or the disk closed a window.";
+        let count = custody.closed_windows_so_far;
+        each("custody_closed_windows_total", "counter", help, count);
+        let help = "Connections reset because their custody was too old.";
+        let count = custody.expired_connections;
+        each("custody_expired_total", "counter", help, count);
+        if let Some(journal) = &custody.journal {
+            let help = "Length of the journal's file.";
+            each("journal_bytes", "gauge", help, journal.file_bytes);
+            let help = "Durable writes of the journal.";
+            each("journal_writes_total", "counter", help, journal.writes);
+            let help = "Writes of the journal that failed.";
+            let count = journal.failed_writes;
+            each("journal_failed_writes_total", "counter", help, count);
+        }
     }
 
     fn paths(&mut self, paths: &[(String, &PathStatus)]) {

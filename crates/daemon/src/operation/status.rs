@@ -92,6 +92,9 @@ pub struct GatewayStatus {
     /// Blocks of these codes that lost more packets than they had repair packets.
     #[serde(default)]
     pub failed_blocks: u64,
+    /// The bound and the journal of custody.
+    #[serde(default)]
+    pub custody: CustodyStatus,
 }
 
 /// The code of a link that delivers damaged packets.
@@ -107,6 +110,34 @@ pub struct CodeStatus {
     pub corrected_bytes: u64,
     /// Datagrams damaged beyond repair, or forged.
     pub damaged: u64,
+}
+
+/// Custody of a gateway.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CustodyStatus {
+    /// Most bytes of all connections together.
+    pub limit: u64,
+    /// Connections whose window is closed, because of the bound or of the disk.
+    pub closed_windows: u64,
+    /// Times that a window was closed for that.
+    pub closed_windows_so_far: u64,
+    /// Connections reset because their custody was too old.
+    pub expired_connections: u64,
+    /// The journal, if custody is on disk.
+    pub journal: Option<JournalStatus>,
+}
+
+/// The journal of a gateway.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalStatus {
+    /// The length of its file.
+    pub file_bytes: u64,
+    /// Writes that are durable.
+    pub writes: u64,
+    /// Writes that failed, and were tried again.
+    pub failed_writes: u64,
+    /// The reason why the disk takes nothing at present.
+    pub trouble: Option<String>,
 }
 
 /// Handovers since the start of the daemon.
@@ -267,6 +298,28 @@ impl fmt::Display for RateStatus {
     }
 }
 
+impl fmt::Display for CustodyStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "custody: at most {} B; {} windows closed, {} so far; {} connections too old",
+            self.limit, self.closed_windows, self.closed_windows_so_far, self.expired_connections
+        )?;
+        let Some(journal) = &self.journal else {
+            return Ok(());
+        };
+        writeln!(
+            f,
+            "journal: {} B, {} writes, {} failed",
+            journal.file_bytes, journal.writes, journal.failed_writes
+        )?;
+        match &journal.trouble {
+            Some(trouble) => writeln!(f, "the disk takes nothing: {trouble}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -331,6 +384,7 @@ impl fmt::Display for Status {
                     gateway.restored_packets, gateway.failed_blocks
                 )?;
             }
+            write!(f, "{}", gateway.custody)?;
         }
         if self.gateway.is_none() {
             let handovers = &self.handovers;

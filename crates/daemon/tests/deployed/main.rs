@@ -3,6 +3,7 @@
 mod announced;
 mod attacks;
 mod captures;
+mod custody;
 mod deaths;
 mod gateways;
 mod handovers;

@@ -62,6 +62,9 @@ pub struct Configuration {
     /// True if only the peer can send packets by the paths, which authenticate them: a reset without its token and a
     /// second opening then count at any time, as those of a peer that has lost its state.
     pub trusts_paths: bool,
+    /// True if written data is kept until the far end has confirmed it, not only until the peer has it: a peer that
+    /// restarts can then be sent it again.
+    pub keeps_until_confirmed: bool,
 }
 
 impl Configuration {
@@ -83,6 +86,7 @@ impl Configuration {
             initial_rate,
             confirms: false,
             trusts_paths: false,
+            keeps_until_confirmed: false,
         }
     }
 }

@@ -4,6 +4,7 @@ use super::blocks::{BlockReceiver, BlockSender};
 use super::configuration::{Configuration, Identity};
 use super::path::{Path, PathId};
 use super::receiver::Receiver;
+use super::resumption::Incarnations;
 use super::sender::Sender;
 use super::{Event, Measurement, Received, State};
 use crate::packet::Payload;
@@ -14,7 +15,7 @@ use core::net::IpAddr;
 use std::collections::VecDeque;
 
 /// Bytes that may be sent before the peer has reported its window.
-const FIRST_WINDOW: u64 = 256 << 10;
+pub(super) const FIRST_WINDOW: u64 = 256 << 10;
 
 /// Most paths of a connection, which limits what a peer can make this end store.
 pub(super) const MOST_PATHS: usize = 8;
@@ -110,6 +111,7 @@ pub struct Connection {
     pub(super) shares_links: bool,
     /// The latest measurement not yet polled.
     pub(super) measured: Option<Measurement>,
+    pub(super) incarnations: Incarnations,
     is_opener: bool,
     events: VecDeque<Event>,
     pub(super) statistics: Statistics,
@@ -132,7 +134,13 @@ impl Connection {
         Connection {
             identity,
             paths: vec![Path::new(addresses, mtu, configuration.initial_rate)],
-            sender: Sender::new(configuration.send_buffer, window),
+            sender: Sender::new(
+                (
+                    configuration.send_buffer,
+                    configuration.keeps_until_confirmed,
+                ),
+                window,
+            ),
             receiver: Receiver::new(configuration.receive_buffer),
             peer: None,
             offer: None,
@@ -158,6 +166,7 @@ impl Connection {
             opening_sent: false,
             shares_links: false,
             measured: None,
+            incarnations: Incarnations::FIRST,
             is_opener: true,
             events: VecDeque::new(),
             statistics: Statistics::default(),
@@ -366,9 +375,25 @@ impl Connection {
         self.sender.room()
     }
 
-    /// Returns the number of bytes written and not acknowledged by the peer; at a gateway its custody.
+    /// Returns the number of bytes written and not acknowledged by the peer, or not confirmed if they are
+    /// [kept](Configuration::keeps_until_confirmed) until then; at a gateway its custody.
     pub fn held(&self) -> u64 {
-        self.sender.written() - self.sender.acknowledged()
+        self.sender.held()
+    }
+
+    /// Returns the number of bytes written in all.
+    pub fn written(&self) -> u64 {
+        self.sender.written()
+    }
+
+    /// Returns copies of the written data that is held.
+    pub fn held_data(&self) -> Vec<Payload> {
+        self.sender.held_data()
+    }
+
+    /// Returns the opening of the peer, once it was heard.
+    pub fn peer_opening(&self) -> Option<Opening> {
+        self.peer
     }
 
     /// Returns the number of bytes in flight: sent, neither acknowledged nor lost.
@@ -393,6 +418,7 @@ impl Connection {
         if bytes > self.confirmed_here {
             self.confirmed_here = bytes;
             self.expect_mack(now);
+            self.settle(now);
         }
     }
 

@@ -36,7 +36,7 @@ impl Connection {
             self.statistics.refused += 1;
             return;
         }
-        if !self.is_plausible(header.sequence) {
+        if !self.take_incarnation(now, header) || !self.is_plausible(header.sequence) {
             self.statistics.refused += 1;
             return;
         }

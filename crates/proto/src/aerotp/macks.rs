@@ -18,6 +18,9 @@ impl Connection {
         let ends = mack.received.iter().map(|range| range.end());
         let ends = ends.chain(mack.missing.iter().map(|missing| missing.range.end()));
         let highest = place(ends.max().unwrap_or(0));
+        if self.incarnations.is_later() {
+            self.sender.skip_to(highest);
+        }
         if highest > self.sender.next() || u64::from(mack.unconfirmed) > cumulative {
             self.statistics.refused += 1;
             return;
@@ -49,9 +52,10 @@ impl Connection {
         let confirmed = cumulative - u64::from(mack.unconfirmed);
         if confirmed > self.confirmed_there {
             self.confirmed_there = confirmed;
+            self.sender.confirm(confirmed);
             self.tell(Event::Confirmed);
         }
-        if new > 0 {
+        if new > 0 || self.configuration.keeps_until_confirmed {
             self.tell_of_room();
         }
         if mack.is_complete

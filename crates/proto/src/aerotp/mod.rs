@@ -24,6 +24,7 @@ mod path;
 mod rate;
 mod receiver;
 mod redundancy;
+mod resumption;
 mod sender;
 mod spreading;
 #[cfg(test)]
@@ -39,10 +40,12 @@ pub use path::PathId;
 pub(crate) use rate::RateControl;
 pub use redundancy::Fates;
 pub(crate) use redundancy::LossMeter;
+pub use resumption::Past;
 
 use crate::packet::Payload;
 use crate::time::{Duration, Instant};
 use crate::wire::aerotp::AerotpPacket;
+use arrivals::Arrivals;
 use core::net::IpAddr;
 
 /// A packet to be sent.

@@ -319,6 +319,8 @@ impl Connection {
             token: is_shown.then_some(self.identity.token),
             adds_path: is_shown && self.paths[path].is_added,
             block: None,
+            is_odd_incarnation: self.incarnations.is_odd(),
+            resumption: self.resumption(),
         }
     }
 
@@ -421,6 +423,7 @@ pub fn reset_reply(header: &AerotpHeader, now: Instant) -> Option<AerotpPacket> 
         token: None,
         adds_path: false,
         block: None,
+        resumption: None,
         ..header.clone()
     };
     Some(AerotpPacket::new(reset, Payload::EMPTY))

@@ -63,6 +63,11 @@ impl Receiver {
         }
     }
 
+    /// Begins at a position: the data before it need not come.
+    pub(super) fn skip_to(&mut self, position: u64) {
+        self.next = position;
+    }
+
     pub(super) fn next(&self) -> u64 {
         self.next
     }

@@ -44,6 +44,8 @@ impl Chunk {
 #[derive(Debug)]
 pub(super) struct Sender {
     buffer: SendBuffer,
+    /// True if data is kept until it is confirmed.
+    keeps: bool,
     /// Ends of records that are not acknowledged, ascending.
     record_ends: VecDeque<u64>,
     /// The first position never sent.
@@ -60,9 +62,11 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new(capacity: u32, window: u64) -> Sender {
+    /// Creates a sender with a buffer of so many bytes, and true if it keeps data until it is confirmed.
+    pub(super) fn new((capacity, keeps): (u32, bool), window: u64) -> Sender {
         Sender {
             buffer: SendBuffer::new(capacity),
+            keeps,
             record_ends: VecDeque::new(),
             next: 0,
             acknowledged: 0,
@@ -70,6 +74,55 @@ impl Sender {
             outstanding: BTreeMap::new(),
             lost: BTreeMap::new(),
             fates: Fates::default(),
+        }
+    }
+
+    /// Resumes with `written` bytes written, of which the last are held, and none sent.
+    pub(super) fn resume(&mut self, written: u64, held: &[Payload]) {
+        let capacity = u32::try_from(self.buffer.capacity()).unwrap_or(u32::MAX);
+        self.buffer = SendBuffer::resume(capacity, written, held);
+        self.acknowledged = written - self.buffer.held();
+        self.next = self.acknowledged;
+        self.window_end = self.window_end.saturating_add(self.next);
+    }
+
+    /// Goes on from a position, as if nothing behind it had been sent; returns false if data from there on is gone, or
+    /// was never written.
+    pub(super) fn begin_anew_from(&mut self, position: u64, window: u64) -> bool {
+        let first = self.buffer.written() - self.buffer.held();
+        if !(first..=self.buffer.written()).contains(&position) {
+            return false;
+        }
+        self.outstanding.clear();
+        self.lost.clear();
+        (self.acknowledged, self.next) = (position, position);
+        self.window_end = position + window;
+        true
+    }
+
+    /// Takes in that the peer has data up to `position` that an earlier incarnation of this end has sent. The part that
+    /// it misses is lost.
+    pub(super) fn skip_to(&mut self, position: u64) {
+        let position = position.min(self.buffer.written());
+        if position > self.next {
+            self.lost.insert(self.next, position);
+            self.next = position;
+        }
+    }
+
+    /// Returns the bytes written and held.
+    pub(super) fn held(&self) -> u64 {
+        self.buffer.held()
+    }
+
+    pub(super) fn held_data(&self) -> Vec<Payload> {
+        self.buffer.runs()
+    }
+
+    /// Takes in that the far end has confirmed all data before `position`.
+    pub(super) fn confirm(&mut self, position: u64) {
+        if self.keeps {
+            self.buffer.release(position);
         }
     }
 
@@ -249,7 +302,9 @@ impl Sender {
     /// Takes in that all data before `position` has arrived.
     pub(super) fn acknowledge(&mut self, position: u64) {
         self.acknowledged = self.acknowledged.max(position);
-        self.buffer.release(position);
+        if !self.keeps {
+            self.buffer.release(position);
+        }
         while self.record_ends.front().is_some_and(|&end| end <= position) {
             self.record_ends.pop_front();
         }

@@ -8,6 +8,7 @@ mod losses;
 mod modes;
 mod pair;
 mod paths;
+mod resumption;
 mod survival;
 mod timelines;
 

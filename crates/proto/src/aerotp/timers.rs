@@ -52,6 +52,12 @@ impl Connection {
     pub(super) fn settle(&mut self, now: Instant) {
         let sent_all = self.ending.delivered && !self.is_unconfirmed()
             || self.ending.sent > 0 && !self.answers();
+        // A peer that keeps its data until it is confirmed still waits for that.
+        let owes_confirmation =
+            self.configuration.keeps_until_confirmed && self.confirmed_here < self.receiver.next();
+        if owes_confirmation {
+            return;
+        }
         if self.over_at.is_none() && self.finished && (sent_all || !self.answers()) {
             self.over_at = Some(now + self.configuration.listen_timeout);
         }

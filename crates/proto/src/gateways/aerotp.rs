@@ -6,6 +6,7 @@
 //! a byte before the far TCP has; in the other connection modes the gateway takes custody and acknowledges at once. The
 //! progress of one connection is in `aerotp/work.rs`.
 
+mod custody;
 pub mod datagram_code;
 mod datagrams;
 mod links;
@@ -16,6 +17,9 @@ mod splice;
 mod turns;
 mod work;
 
+pub use custody::{
+    CustodyCounts, Damage, JournalSettings, JournalStep, MissingRule, Recovered, WallTime,
+};
 pub use rules::{Rule, Selector};
 
 use super::halves::{end, opens};
@@ -32,6 +36,7 @@ use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::protocol;
 use core::net::{IpAddr, Ipv4Addr};
+use custody::Custody;
 use links::Links;
 use splice::{Near, Splice};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -84,6 +89,7 @@ pub struct AerotpGateway {
     half_open: BTreeMap<u64, Pair>,
     /// Number of the next connection.
     next_number: u64,
+    custody: Custody,
     /// Turns to send data.
     turns: Turns,
     /// Connections with pending work.
@@ -118,6 +124,7 @@ impl AerotpGateway {
             by_socket: BTreeMap::new(),
             half_open: BTreeMap::new(),
             next_number: 0,
+            custody: Custody::new(),
             turns: Turns::default(),
             touched: BTreeSet::new(),
             deadlines: BTreeSet::new(),
@@ -169,12 +176,10 @@ impl AerotpGateway {
         self.sockets.peers().count()
     }
 
-    /// Returns the bytes in custody: acknowledged to their sender, but not yet by the other gateway.
+    /// Returns the bytes in custody: taken from their sender, but not yet acknowledged by the other gateway, or with a
+    /// journal by the far end.
     pub fn custody(&self) -> u64 {
-        self.splices
-            .values()
-            .map(|splice| splice.aerotp.held())
-            .sum()
+        self.splices.values().map(|splice| splice.custody()).sum()
     }
 
     /// Returns the AeroTP connections with their ends, own side first.
@@ -299,10 +304,12 @@ impl AerotpGateway {
         let ends = self.half_open.remove(&number)?;
         self.discards.half_open += 1;
         self.touched.remove(&ends);
-        let splice = self.take_out(&ends)?;
+        let mut splice = self.take_out(&ends)?;
         if let Near::Tcp(socket) = splice.near {
             self.by_socket.remove(&socket);
         }
+        let woken = self.custody.count(&mut splice, false);
+        self.touched.extend(woken);
         Some(splice)
     }
 
@@ -372,6 +379,7 @@ impl Layer for AerotpGateway {
     }
 
     fn work(&mut self, now: Instant, around: &mut Around<'_>) {
+        self.restore(now, around);
         for (interface, event) in core::mem::take(&mut self.heard) {
             self.handle_link(interface, event, around.link_parameters(interface));
         }

@@ -61,6 +61,8 @@ impl AerotpDatagram {
             token: None,
             adds_path: false,
             block: None,
+            is_odd_incarnation: false,
+            resumption: None,
         };
         AerotpPacket::new(header, self.payload)
     }

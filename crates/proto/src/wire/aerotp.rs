@@ -4,10 +4,12 @@
 
 mod mack;
 mod prelude;
+mod resumption;
 mod sealed;
 
 pub use mack::{ErrorRate, Mack, MissingRange, Range};
 pub use prelude::Protection;
+pub use resumption::Resumption;
 pub use sealed::{AerotpPacket, Condition};
 
 use super::sequence::SequenceNumber;
@@ -155,6 +157,10 @@ pub struct AerotpHeader {
     pub adds_path: bool,
     /// Position in a block of an erasure code.
     pub block: Option<BlockPlace>,
+    /// True in every second incarnation of the sender ([`Resumption`]).
+    pub is_odd_incarnation: bool,
+    /// Resumption after a restart; with [`TcpFlags::URG`].
+    pub resumption: Option<Resumption>,
 }
 
 /// Bits of the flags byte.
@@ -177,7 +183,8 @@ impl AerotpHeader {
         let mack = self.mack.as_ref().map_or(0, |mack| mack.wire_length());
         let token = if self.token.is_some() { 4 } else { 0 };
         let block = if self.block.is_some() { 5 } else { 0 };
-        (PRELUDE + FIXED + HEC) as u32 + opening + offer + mack + token + block
+        let resumption = self.resumption.map_or(0, |_| Resumption::LENGTH);
+        (PRELUDE + FIXED + HEC) as u32 + opening + offer + mack + token + block + resumption
     }
 
     fn flags(&self) -> u8 {
@@ -205,14 +212,21 @@ impl AerotpHeader {
 
     /// Appends the bytes between prelude and header error check. A payload length beyond 65,535 is written as that.
     fn encode(&self, payload_length: u32, out: &mut Vec<u8>) {
-        let syn = match self.tcp_offer {
-            Some(_) => self.tcp_flags.with(TcpFlags::SYN),
-            None => self.tcp_flags.without(TcpFlags::SYN),
-        };
+        let mut tcp_flags = self.tcp_flags;
+        for (flag, is_set) in [
+            (TcpFlags::SYN, self.tcp_offer.is_some()),
+            (TcpFlags::URG, self.resumption.is_some()),
+        ] {
+            tcp_flags = match is_set {
+                true => tcp_flags.with(flag),
+                false => tcp_flags.without(flag),
+            };
+        }
+        let odd = u8::from(self.is_odd_incarnation) << 1;
         out.extend_from_slice(&[
-            (self.mode as u8) << 5 | self.class.0 << 2 | u8::from(self.adds_path),
+            (self.mode as u8) << 5 | self.class.0 << 2 | odd | u8::from(self.adds_path),
             self.flags(),
-            syn.0,
+            tcp_flags.0,
         ]);
         out.extend_from_slice(&self.source_port.to_be_bytes());
         out.extend_from_slice(&self.destination_port.to_be_bytes());
@@ -237,6 +251,9 @@ impl AerotpHeader {
             out.extend_from_slice(&place.block.to_be_bytes());
             out.extend_from_slice(&[place.index, place.sources, place.repairs]);
         }
+        if let Some(resumption) = &self.resumption {
+            resumption.encode(out);
+        }
     }
 
     /// Decodes the bytes between prelude and header error check at the front of `bytes`. Returns the header, the
@@ -250,9 +267,6 @@ impl AerotpHeader {
         let mode = *Mode::ALL
             .get(usize::from(first >> 5))
             .ok_or(field("mode", u32::from(first >> 5)))?;
-        if first & 0b10 != 0 {
-            return Err(field("reserved", u32::from(first & 0b10)));
-        }
         let flags = bytes[1];
         let has = |bit| flags & bit != 0;
         let mut rest = Reader(&bytes[FIXED..]);
@@ -283,6 +297,10 @@ impl AerotpHeader {
             true => Some(BlockPlace::decode(&mut rest)?),
             false => None,
         };
+        let resumption = match tcp_flags.contains(TcpFlags::URG) {
+            true => Some(Resumption::decode(&mut rest)?),
+            false => None,
+        };
         let header = AerotpHeader {
             source_port: u16_at(bytes, 3),
             destination_port: u16_at(bytes, 5),
@@ -301,6 +319,8 @@ impl AerotpHeader {
             token,
             adds_path: first & 0b01 != 0,
             block,
+            is_odd_incarnation: first & 0b10 != 0,
+            resumption,
         };
         let taken = bytes.len() - rest.0.len();
         Ok((header, usize::from(u16_at(bytes, 15)), taken))

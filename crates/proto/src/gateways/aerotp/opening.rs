@@ -1,6 +1,5 @@
 //! Opening of connections across the link: by a SYN from this side, or by a packet from the other gateway.
 
-use super::links::Link;
 use super::sending::path_ends;
 use super::{AerotpGateway, Near, Pair, Splice, end};
 use crate::aerotp::{self, Configuration, PathId};
@@ -45,11 +44,20 @@ impl AerotpGateway {
         };
         self.touched.insert(ends);
         // A retransmitted SYN: its answer is under way.
-        matches!(splice.near, Near::Waiting(_)) || self.deliver(now, around, packet)
+        match splice.near {
+            Near::Waiting(_) => true,
+            Near::Returning(_) => self.take_returning(now, around, ends, packet),
+            Near::Tcp(_) | Near::Udp => self.deliver(now, around, packet),
+        }
     }
 
     /// Passes a segment to its half; a closed one answers with a reset.
-    fn deliver(&mut self, now: Instant, around: &mut Around<'_>, packet: Packet) -> bool {
+    pub(super) fn deliver(
+        &mut self,
+        now: Instant,
+        around: &mut Around<'_>,
+        packet: Packet,
+    ) -> bool {
         let Outcome::Nobody(reset) = deliver(&mut self.sockets, now, around, packet) else {
             return true;
         };
@@ -75,6 +83,10 @@ impl AerotpGateway {
         configuration.mode = rule.connection_mode();
         let passes_through = configuration.mode == Mode::Reliable;
         configuration.confirms = passes_through;
+        let keeps = self.keeps(&rule);
+        if keeps {
+            self.for_journal(&mut configuration);
+        }
         let mut aerotp = self.connection(now, around, &ends, configuration, true);
         aerotp.set_offer(offer_of(syn));
         let near = Near::Waiting(Box::new(*syn));
@@ -89,8 +101,21 @@ impl AerotpGateway {
             };
             let socket = self.accept_half(now, around, half, syn);
             splice.near = Near::Tcp(socket);
+            if keeps {
+                self.begin_journaled(&mut splice, socket);
+            }
         }
         self.add_splice(now, around, splice);
+    }
+
+    /// Has a connection wait for the journal: nothing leaves for the other gateway, and no data is acknowledged,
+    /// before it is durable.
+    fn begin_journaled(&mut self, splice: &mut Splice, socket: SocketId) {
+        if let Some(connection) = self.sockets.connection_mut(socket) {
+            connection.hold_acknowledgments();
+        }
+        splice.is_held = true;
+        splice.journaled = Some(Box::default());
     }
 
     /// Creates a connection with a path for each link, which it opens or answers.
@@ -106,15 +131,32 @@ impl AerotpGateway {
             true => aerotp::Connection::connect,
             false => aerotp::Connection::accept,
         };
-        let mut links = self.links.iter();
         let identity = self.identity(now, ends);
         let first = path_ends(ends, PathId(0));
-        let mtu = |link: Option<&Link>| link.map_or(0, |link| around.mtu(link.interface()));
-        let mtu_of_first = mtu(links.next().map(|(_, link)| link));
-        let mut aerotp = make(now, configuration, identity, first, mtu_of_first);
+        let mtu = self.mtu_of_first(around);
+        let mut aerotp = make(now, configuration, identity, first, mtu);
+        self.add_links(now, around, ends, &mut aerotp);
+        aerotp
+    }
+
+    /// Returns the MTU of the first link in bytes.
+    pub(super) fn mtu_of_first(&self, around: &Around<'_>) -> u32 {
+        let first = self.links.iter().next();
+        first.map_or(0, |(_, link)| around.mtu(link.interface()))
+    }
+
+    /// Adds a path for each further link to a connection, and tells it how the links are.
+    pub(super) fn add_links(
+        &self,
+        now: Instant,
+        around: &Around<'_>,
+        ends: &Pair,
+        aerotp: &mut aerotp::Connection,
+    ) {
         aerotp.share_links();
-        for (path, link) in links {
-            aerotp.add_path(now, path_ends(ends, path), mtu(Some(link)), link.rate());
+        for (path, link) in self.links.iter().skip(1) {
+            let mtu = around.mtu(link.interface());
+            aerotp.add_path(now, path_ends(ends, path), mtu, link.rate());
         }
         for (path, link) in self.links.iter() {
             if !link.is_up() {
@@ -125,7 +167,6 @@ impl AerotpGateway {
                 aerotp.fall_silent(now, path);
             }
         }
-        aerotp
     }
 
     /// Answers a SYN in the name of the far end, with only the options that the far end has agreed to, if it was asked.
@@ -180,7 +221,12 @@ impl AerotpGateway {
         if !self.splices.contains_key(&ends) {
             // Like a SYN-ACK, an answer to an opening that was never sent from here opens no connection: otherwise a
             // flood forged at one gateway would return from the other.
-            if body.header.opening.is_none() || body.header.mack.is_some() {
+            // The answers of a gateway that has restarted open none either.
+            let is_answer = match &body.header.resumption {
+                Some(resumption) => !resumption.may_open,
+                None => body.header.mack.is_some(),
+            };
+            if body.header.opening.is_none() || is_answer {
                 self.discards.strangers += 1;
                 if let Some(reset) = aerotp::reset_reply(&body.header, now) {
                     let reset = Body::Aerotp(Box::new(reset));
@@ -224,13 +270,17 @@ impl AerotpGateway {
             return;
         };
         let mode = body.header.mode;
-        let configuration = Configuration {
+        let mut configuration = Configuration {
             mode,
             class: body.header.class,
             confirms: mode == Mode::Reliable && body.header.tcp_offer.is_some(),
             ..rule.configuration.clone()
         };
         let profile = rule.profile.clone();
+        let keeps = self.keeps(&rule) && body.header.tcp_offer.is_some();
+        if keeps {
+            self.for_journal(&mut configuration);
+        }
         let aerotp = self.connection(now, around, &ends, configuration, false);
         let mut splice = Splice::new(now, ends, aerotp, Near::Udp, rule, flow);
         if let Some(offer) = body.header.tcp_offer {
@@ -248,6 +298,9 @@ impl AerotpGateway {
                 connection.hold_acknowledgments();
             }
             splice.is_held = mode == Mode::Reliable;
+            if keeps {
+                self.begin_journaled(&mut splice, socket);
+            }
             splice.opened_by = splice.is_held.then(|| Box::new(body.clone()));
             splice.near = Near::Tcp(socket);
         }
@@ -270,7 +323,7 @@ impl AerotpGateway {
 }
 
 /// Adapts the profile of a half: segments that fit across the link, and only options that the other side has.
-fn fitted(
+pub(super) fn fitted(
     around: &Around<'_>,
     mut profile: Profile,
     offer: Option<TcpOffer>,

@@ -1,5 +1,6 @@
 //! One connection across the links: the AeroTP connection, and the end here that it serves.
 
+use super::custody::{Journaled, Returning};
 use super::{Pair, Rule};
 use crate::aerotp;
 use crate::host::SocketId;
@@ -16,6 +17,8 @@ pub(super) enum Near {
     Waiting(Box<TcpHeader>),
     /// The TCP half here.
     Tcp(SocketId),
+    /// The TCP half here after a restart, until its peer has answered.
+    Returning(Returning),
     /// Datagrams.
     Udp,
 }
@@ -55,6 +58,10 @@ pub(super) struct Splice {
     pub end_delivered: bool,
     pub last_datagram: Instant,
     pub deadline: Option<Instant>,
+    /// Bytes that the gateway counts as its custody.
+    pub counted: u64,
+    /// State of a connection with a journal.
+    pub journaled: Option<Box<Journaled>>,
 }
 
 impl Splice {
@@ -86,6 +93,8 @@ impl Splice {
             end_delivered: false,
             last_datagram: now,
             deadline: None,
+            counted: 0,
+            journaled: None,
         }
     }
 
@@ -93,9 +102,11 @@ impl Splice {
     /// packets' source address. The other gateway's ACKs prove it, so this stays true in modes without ACKs; an answer
     /// proves an end, so this stays true of datagrams that go one way.
     pub(super) fn is_half_open(&self) -> bool {
+        // One in the journal is as sure as its half here, and its custody must not be dropped.
+        let is_kept = self.journaled.as_ref().is_some_and(|it| it.has_begun());
         let is_gateway_known = self.aerotp.configuration().mode.repeats() && self.aerotp.is_known();
         // The other gateway bounds the TCP halves there.
         let is_far_known = self.far_spoke || !matches!(self.near, Near::Udp);
-        !(is_gateway_known && self.near_spoke && is_far_known)
+        !(is_kept || is_gateway_known && self.near_spoke && is_far_known)
     }
 }

@@ -1,5 +1,6 @@
 //! A client, two gateways and a server in a row; 1 ms, 20 ms and 1 ms apart.
 
+mod custody;
 mod links;
 mod losses;
 mod shares;

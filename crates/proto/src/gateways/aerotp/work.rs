@@ -36,6 +36,9 @@ impl AerotpGateway {
             if let (false, Near::Tcp(socket)) = (stays, &splice.near) {
                 self.leave_half(*socket);
             }
+            if !stays {
+                self.record_end(&splice);
+            }
             self.queue(now, &mut splice);
             self.put_back(splice, stays);
         }
@@ -92,7 +95,11 @@ impl AerotpGateway {
         self.answer_waiting(now, around, splice);
         let goes_on = match splice.near {
             Near::Waiting(_) => splice.aerotp.state() != aerotp::State::Closed,
+            Near::Tcp(socket) if splice.journaled.is_some() => {
+                self.carry_journaled(now, splice, socket)
+            }
             Near::Tcp(socket) => self.carry_stream(now, splice, socket),
+            Near::Returning(_) => self.carry_returning(now, around, splice),
             Near::Udp => self.carry_datagrams(now, around, splice),
         };
         if splice.near_failed && splice.is_held {
@@ -118,12 +125,14 @@ impl AerotpGateway {
                     self.outbox.push_back(Step::Originate(packet));
                 }
             }
-            Near::Tcp(socket) => {
-                if let Some(connection) = self.sockets.connection_mut(*socket) {
-                    connection.abort();
+            // The other gateway forgets a connection soon after it has all.
+            Near::Tcp(_) => {
+                let journaled = splice.journaled.as_ref();
+                if !journaled.is_some_and(|it| it.owes_nothing(&splice.aerotp)) {
+                    self.abort_near(splice);
                 }
             }
-            Near::Waiting(_) | Near::Udp => {}
+            Near::Waiting(_) | Near::Returning(_) | Near::Udp => {}
         }
     }
 
@@ -170,10 +179,14 @@ impl AerotpGateway {
             splice.is_held = false;
             splice.opened_by = None;
         }
-        let aerotp = &mut splice.aerotp;
-        while let Some(piece) = tcp.take(aerotp.room()) {
-            aerotp.write(&piece);
+        loop {
+            let own = splice.aerotp.room().min(tcp.readable());
+            let Some(piece) = tcp.take(self.custody.room(splice, own)) else {
+                break;
+            };
+            splice.aerotp.write(&piece);
         }
+        let aerotp = &mut splice.aerotp;
         if splice.near_finished && tcp.readable() == 0 {
             aerotp.close();
         }
@@ -240,12 +253,15 @@ impl AerotpGateway {
     /// Stores a connection again after work on it, or ends it.
     pub(super) fn put_back(&mut self, mut splice: Box<Splice>, stays: bool) {
         let ends = splice.ends;
+        let woken = self.custody.count(&mut splice, stays);
+        self.touched.extend(woken);
         if splice.half_open && !(stays && splice.is_half_open()) {
             splice.half_open = false;
             self.half_open.remove(&splice.number);
         }
         if stays {
-            splice.deadline = splice.next_deadline();
+            let custody = self.custody_deadline(&splice);
+            splice.deadline = splice.next_deadline().into_iter().chain(custody).min();
             self.deadlines.extend(splice.deadline.map(|at| (at, ends)));
             self.splices.insert(ends, splice);
         } else {
@@ -262,6 +278,7 @@ impl Splice {
     fn next_deadline(&self) -> Option<Instant> {
         let idle = match self.near {
             Near::Udp if !self.near_finished => Some(self.last_datagram + UDP_IDLE),
+            Near::Returning(returning) => Some(returning.ask_at),
             _ => None,
         };
         let aerotp = self.aerotp.poll_timeout().filter(|_| !self.is_held);

@@ -56,6 +56,8 @@ fn plain() -> AerotpHeader {
         token: None,
         adds_path: false,
         block: None,
+        is_odd_incarnation: false,
+        resumption: None,
     }
 }
 

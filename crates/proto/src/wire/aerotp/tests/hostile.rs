@@ -53,8 +53,20 @@ fn modes_and_bits_that_are_not_assigned_are_refused() {
     for mode in 5..8 {
         refused(&patched(mode << 5), "mode", u32::from(mode));
     }
-    for bits in [0b10, 0b11] {
-        refused(&patched(bits), "reserved", 0b10);
+}
+
+#[test]
+fn impossible_resumptions_are_refused() {
+    let resumption = |first: u8, last: u8| {
+        let mut bytes = [0; 17];
+        (bytes[8], bytes[16]) = (first, last);
+        header(0, TcpFlags::URG.0, &bytes)
+    };
+    for first in [0x40, 0x80] {
+        refused(&resumption(first, 0), "received", u32::from(first) << 24);
+    }
+    for last in 2..=255 {
+        refused(&resumption(0, last), "resumption", u32::from(last));
     }
 }
 

@@ -94,6 +94,17 @@ fn place() -> impl Strategy<Value = BlockPlace> {
         })
 }
 
+fn resumption() -> impl Strategy<Value = Resumption> {
+    (any::<(u32, bool)>(), of(0..u32::MAX), 0..1_u64 << 62).prop_map(
+        |((incarnation, may_open), heard, received)| Resumption {
+            incarnation,
+            heard,
+            received,
+            may_open,
+        },
+    )
+}
+
 fn header() -> impl Strategy<Value = AerotpHeader> {
     let words = (any::<[u16; 2]>(), any::<[u32; 2]>(), 0..5_usize, 0..8_u8);
     let opening = any::<(u32, u32)>().prop_map(|(initial, token)| Opening {
@@ -107,13 +118,18 @@ fn header() -> impl Strategy<Value = AerotpHeader> {
         of(mack()),
         of(any::<u32>()),
         of(place()),
+        of(resumption()),
     );
-    (words, any::<[bool; 4]>(), any::<u8>(), code, extensions).prop_map(
+    (words, any::<[bool; 5]>(), any::<u8>(), code, extensions).prop_map(
         |(words, flags, tcp_flags, (strength, covers_header), extensions)| {
             let (ports, numbers, mode, class) = words;
             let tcp_flags = match extensions.1 {
                 Some(_) => TcpFlags(tcp_flags).with(TcpFlags::SYN),
                 None => TcpFlags(tcp_flags).without(TcpFlags::SYN),
+            };
+            let tcp_flags = match extensions.5 {
+                Some(_) => tcp_flags.with(TcpFlags::URG),
+                None => tcp_flags.without(TcpFlags::URG),
             };
             AerotpHeader {
                 source_port: ports[0],
@@ -133,6 +149,8 @@ fn header() -> impl Strategy<Value = AerotpHeader> {
                 token: extensions.3,
                 adds_path: flags[3],
                 block: extensions.4,
+                is_odd_incarnation: flags[4],
+                resumption: extensions.5,
             }
         },
     )
@@ -157,7 +175,7 @@ proptest! {
     #[test]
     fn what_is_read_is_read_again_when_written(words in 0..3_u16, bytes in vec(any::<u8>(), 17..120), behind in vec(any::<u8>(), 0..40)) {
         let mut bytes = bytes;
-        bytes[0] &= 0b1001_1100;
+        bytes[0] &= 0b1001_1110;
         let bytes = sealed(protection(words, false), &bytes, &behind);
         if let Ok(packet) = AerotpPacket::decode(&ip(), &bytes) {
             let mut again = Vec::new();

@@ -109,6 +109,8 @@ impl Fields {
                 sources: fields.number("block.sources") as u8,
                 repairs: fields.number("block.repairs") as u8,
             }),
+            is_odd_incarnation: false,
+            resumption: None,
         }
     }
 }
