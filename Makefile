@@ -79,6 +79,7 @@ bench-daemon:
 	cargo build --profile dist --package baton-daemon --locked
 	cargo bench --profile dist --package baton-daemon --bench deployed --locked
 	python scripts/bench_daemon.py target/dist/batond
+	python scripts/bench_splice.py target/dist/batond
 
 # As root: a pair of gateways beside other ways over bad links, all rows or ROW=two-links. One of the others needs Go.
 bench-gateway: $(VENV)/built batond

@@ -1,17 +1,21 @@
 //! Kernel devices as media.
 
+mod joining;
+
 use crate::capture::{Direction, Tap};
 use crate::config::{InterfaceConfig, Kind, Mtu};
 use crate::medium::{Medium, MediumEvent, Received};
+use crate::operation::status::Status;
 use crate::port::Port;
 use crate::tunnel::{outer, pieces};
 use baton_linux::links::LinkChange;
 use baton_linux::netlink::{InterfaceIndex, RouteSocket};
-use baton_linux::offload::{LONGEST_FRAME, OffloadTun};
+use baton_linux::offload::LONGEST_FRAME;
 use baton_linux::packet_socket::PacketSocket;
 use baton_linux::tun::Tun;
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
+use joining::JoiningTun;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -26,7 +30,7 @@ enum Way {
     /// The node is behind the device: it receives the packets that the kernel sends by it.
     Tun(Tun),
     /// The same, but a packet of a TCP connection or UDP flow may stand for several.
-    OffloadTun(OffloadTun),
+    OffloadTun(JoiningTun),
     /// The node is beside the kernel: both receive the device's packets.
     Packet(PacketSocket),
 }
@@ -69,7 +73,7 @@ impl Device {
             device: None,
             mtu: Some(Mtu(inside)),
         };
-        let make = |name: &str| OffloadTun::create(name).map(Way::OffloadTun);
+        let make = |name: &str| JoiningTun::create(name).map(Way::OffloadTun);
         Device::open_as((name, &config), kernel, make).map_err(|error| error.to_string())
     }
 
@@ -151,7 +155,7 @@ impl Medium for Device {
 
     fn receive(&mut self, _now: Instant) -> io::Result<Option<Received>> {
         let buffer = &mut self.buffer;
-        let received = match &self.way {
+        let received = match &mut self.way {
             Way::Tun(tun) => tun.receive(buffer)?,
             Way::OffloadTun(tun) => {
                 let Some(packets) = tun.receive(buffer)? else {
@@ -169,8 +173,12 @@ impl Medium for Device {
     fn send(&mut self, _now: Instant, packet: &Packet) -> bool {
         self.outgoing.clear();
         packet.encode(&mut self.outgoing);
-        let sent = match (&self.way, pieces::segmentation(packet)) {
-            (Way::OffloadTun(tun), segmentation) => tun.send(&self.outgoing, segmentation),
+        let mut show = |sent: &[u8]| self.tap.packet(&self.name, Direction::Inbound, sent);
+        let sent = match (&mut self.way, pieces::segmentation(packet)) {
+            (Way::OffloadTun(tun), segmentation) => {
+                tun.send((&self.outgoing, segmentation), &mut show);
+                return true;
+            }
             (Way::Tun(tun), None) => tun.send(&self.outgoing),
             (Way::Packet(socket), None) => socket.send(&self.outgoing),
             // Only a device with offloads, and the paths beside it, deliver such packets.
@@ -178,10 +186,21 @@ impl Medium for Device {
         };
         let is_sent = sent.unwrap_or(false);
         if is_sent {
-            self.tap
-                .packet(&self.name, Direction::Inbound, &self.outgoing);
+            show(&self.outgoing);
         }
         is_sent
+    }
+
+    fn flush(&mut self, _now: Instant) {
+        if let Way::OffloadTun(tun) = &mut self.way {
+            tun.flush(&mut |sent| self.tap.packet(&self.name, Direction::Inbound, sent));
+        }
+    }
+
+    fn report(&mut self, _now: Instant, status: &mut Status) {
+        if let Way::OffloadTun(tun) = &self.way {
+            status.lose("not taken by a device", tun.lost());
+        }
     }
 
     fn handle_link(&mut self, _now: Instant, change: &LinkChange) {

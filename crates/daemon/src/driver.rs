@@ -18,8 +18,9 @@ use baton_proto::time::{Duration, Instant};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Maximum number of packets taken from one device before the others have their turn.
-const BATCH: usize = 16;
+/// Maximum number of packets taken from one device before the others have their turn: as many as one read of a socket
+/// gives, so that what they cause leaves together.
+const BATCH: usize = 64;
 
 /// Counts of packets and events carried, and of those lost. A packet that stands for several counts as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

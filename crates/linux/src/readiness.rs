@@ -57,6 +57,15 @@ impl AsFd for Signals {
     }
 }
 
+/// Lets this thread's timed waits end so much late, so that fewer of them are needed.
+///
+/// # Errors
+/// Errors of the kernel.
+pub fn set_slack(slack: Duration) -> io::Result<()> {
+    let nanoseconds = u64::try_from(slack.as_nanos()).unwrap_or(u64::MAX);
+    Ok(nix::sys::prctl::set_timerslack(nanoseconds)?)
+}
+
 /// A waker of the forwarding thread, for other threads.
 #[derive(Clone, Debug)]
 pub struct Waker {

@@ -81,7 +81,7 @@ impl AerotpPacket {
             out.extend_from_slice(&check.to_be_bytes());
         }
         let covered = if covers_header { header } else { payload };
-        if out.len() > covered {
+        if out.len() > covered && strength != Strength::NONE {
             let mut redundancy = Vec::new();
             interleaved::encode(&out[covered..], strength, &mut redundancy);
             out.extend_from_slice(&redundancy);
