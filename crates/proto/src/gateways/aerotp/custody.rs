@@ -79,7 +79,7 @@ pub(super) struct Journal {
     age: Duration,
     zero: WallTime,
     writer: Writer,
-    /// Starts of the gateway before this one.
+    /// Number of this start of the gateway, from 1 on.
     starts: u32,
     /// Records made so far, those of the step under way, and those that are durable.
     made: u64,

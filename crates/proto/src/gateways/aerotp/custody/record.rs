@@ -28,7 +28,7 @@ pub(super) struct Beginning {
     pub ends: Pair,
     /// Number of the rule.
     pub rule: u16,
-    /// Starts of the gateway before the one in which the connection began.
+    /// Number of the gateway's start in which the connection began.
     pub start: u32,
     /// This end's opening.
     pub own: Opening,
@@ -48,7 +48,7 @@ pub(super) struct Beginning {
 /// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Record {
-    /// The gateway has started so often before.
+    /// The gateway started, by the number of the start.
     Start(u32),
     /// A connection began, by its number.
     Begin(u64, Box<Beginning>),
@@ -94,7 +94,7 @@ pub(super) struct Replayed {
 /// All connections after some records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// Starts of the gateway so far.
+    /// Number of the gateway's latest start; 0 for none.
     pub(super) starts: u32,
     pub(super) connections: BTreeMap<u64, Replayed>,
     /// The latest time in a record.

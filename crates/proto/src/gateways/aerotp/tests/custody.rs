@@ -185,14 +185,14 @@ fn custody_outlives_an_hour_without_a_link() {
     let mut kept = Kept::new(LONG + LONG);
     let hour = at(3_600_000);
     kept.row.decide(outage(at(500)..hour));
-    kept.talk_until(300_000, at(1_500));
+    kept.talk_until(900_000, at(1_500));
     let gateway = kept.row.hosts[1].layer::<AerotpGateway>().unwrap();
     assert!(gateway.custody() > 100_000, "{}", gateway.custody());
     kept.kill(1, 1.0);
-    kept.talk_until(300_000, at(3_000));
+    kept.talk_until(900_000, at(3_000));
     kept.row.run_until(hour);
-    assert!(kept.read[1] < 300_000);
-    kept.finish(300_000, at(3_620_000));
+    assert!(kept.read[1] < 900_000);
+    kept.finish(900_000, at(3_620_000));
 }
 
 /// With the client gone and its data acknowledged, the data still arrives.
