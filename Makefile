@@ -85,6 +85,7 @@ bench-daemon:
 bench-gateway: $(VENV)/built batond
 	cargo build --release --package baton-example-quinn --locked
 	cd scripts/bench_gateway/peers/kcp && go build -o $(CURDIR)/target/peers/kcp
+	cargo build --release --manifest-path scripts/bench_gateway/peers/quic-multipath/Cargo.toml --target-dir target/peers --locked
 	python scripts/bench_gateway $(if $(ROW),--row $(ROW))
 
 bench-live:

@@ -34,7 +34,9 @@ def simulate(row: Row, out: Path) -> Json:
         figures["share"] = row.bytes * 8 / row.rate_bps / flow["completion_s"]
     delivered = pq.read_table(folder / "series.parquet", filters=[("subject", "=", "flow download")])
     rows = zip(*(delivered[key].to_pylist() for key in ("series", "time_ns", "value")), strict=True)
-    arrivals = [(time / 1e9, value) for series, time, value in rows if series == "delivered bytes"]
+    # A series ends with the run; the download ends before.
+    ended = flow["completion_s"] or float("inf")
+    arrivals = [(min(time / 1e9, ended), value) for series, time, value in rows if series == "delivered bytes"]
     figures |= both_there(row, arrivals, row.outages)
     return figures | control(row, control_delays(folder) if "control" in row.flows else None)
 

@@ -175,7 +175,7 @@ ROWS = {
     row.name: row
     for row in (
         *map(_loss, _LOSSES),
-        Row("two-links", HERE / "links.toml", {}, ("MPTCP, CUBIC", "MPTCP, BBR", *_PAIRS)),
+        Row("two-links", HERE / "links.toml", {}, ("MPTCP, CUBIC", "MPTCP, BBR", "QUIC multipath, BBR", *_PAIRS)),
         Row("control", HERE / "control.toml", {}, (GATEWAYS,)),
     )
 }

@@ -17,8 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 BATOND = Path(os.environ.get("BATOND", ROOT / "target" / "release" / "batond"))
 QUINN = ROOT / "target" / "release" / "quinn-transfer"
 KCP = ROOT / "target" / "peers" / "kcp"
-PROGRAMS = (BATOND, QUINN, KCP)
-SERVER, MULTIPATH_SERVER, RELAY, KCP_RELAY = 5201, 5202, 6001, 6002
+NOQ = ROOT / "target" / "peers" / "release" / "quic-multipath"
+PROGRAMS = (BATOND, QUINN, KCP, NOQ)
+SERVER, MULTIPATH_SERVER, RELAY, KCP_RELAY, NOQ_SERVER = 5201, 5202, 6001, 6002, 6003
 #: Bytes of KCP's packets, and data and redundant packets of its code: the defaults of kcptun.
 KCP_MTU, KCP_CODE = 1350, (10, 3)
 
@@ -101,6 +102,21 @@ class Quic(Way):
         return {"bytes": int(found[1]), "taken_s": float(found[2]), "longest_stall_s": int(found[3]) / 1000}
 
 
+def near_addresses(end: End) -> dict[str, str]:
+    """Returns the near end's address on each link."""
+    shown = {link: json.loads(run("ip", "-json", "-4", "addr", "show", link)) for link in end.plan["links"]}
+    return {link: interfaces[0]["addr_info"][0]["local"] for link, interfaces in shown.items()}
+
+
+def route_by_source(end: End, stack: ExitStack) -> None:
+    """Lets packets from each address of the near end take its link."""
+    for table, (link, address) in enumerate(near_addresses(end).items(), start=10):
+        run("ip", "route", "add", "default", "dev", link, "src", address, "table", str(table))
+        run("ip", "rule", "add", "from", address, "lookup", str(table))
+        stack.callback(run, "ip", "rule", "del", "from", address)
+        stack.callback(run, "ip", "route", "flush", "table", str(table))
+
+
 class Multipath(Way):
     """The kernel's multipath TCP between the ends, with an address for each link at the near one."""
 
@@ -109,17 +125,35 @@ class Multipath(Way):
         if end.name == "far":
             stack.enter_context(end.running(*end.transfers("serve", MULTIPATH_SERVER, "--multipath")))
             return
-        for number, link in enumerate(end.plan["links"], start=10):
-            address = json.loads(run("ip", "-json", "-4", "addr", "show", link))[0]["addr_info"][0]["local"]
-            run("ip", "route", "add", "default", "dev", link, "src", address, "table", str(number))
-            run("ip", "rule", "add", "from", address, "lookup", str(number))
+        route_by_source(end, stack)
+        for link, address in near_addresses(end).items():
             run("ip", "mptcp", "endpoint", "add", address, "dev", link, "subflow")
-            stack.callback(run, "ip", "rule", "del", "from", address)
-            stack.callback(run, "ip", "route", "flush", "table", str(number))
         stack.callback(run, "ip", "mptcp", "endpoint", "flush")
 
     def fetch(self, end: End, peer: str) -> Transfer:
         return self.download(end, peer, MULTIPATH_SERVER, "--multipath")
+
+
+class QuicMultipath(Way):
+    """Multipath QUIC between the ends, with a path from each address of the near one."""
+
+    def start(self, end: End, stack: ExitStack) -> None:
+        if end.name == "far":
+            certificate = end.folder / "certificate"
+            stack.enter_context(end.running(NOQ, "serve", certificate, str(NOQ_SERVER)))
+            while not certificate.exists():
+                time.sleep(0.1)
+        else:
+            route_by_source(end, stack)
+
+    def fetch(self, end: End, peer: str) -> Transfer:
+        wanted = (str(end.plan["bytes"]), str(end.plan[self.longest]))
+        # The connection begins by the default route, which leads over the last link.
+        *addresses, _ = near_addresses(end).values()
+        transfer: Transfer = json.loads(
+            run(NOQ, "fetch", end.folder / "certificate", f"{peer}:{NOQ_SERVER}", *wanted, *addresses)
+        )
+        return transfer
 
 
 class Gateways(Way):
@@ -185,6 +219,7 @@ _ALL = (
     Quic("QUIC, BBR"),
     Multipath("MPTCP, CUBIC"),
     Multipath("MPTCP, BBR", "bbr"),
+    QuicMultipath("QUIC multipath, BBR"),
     Gateways(GATEWAYS, is_told=True),
     Gateways(f"{GATEWAYS}, rates found", is_told=False),
 )
