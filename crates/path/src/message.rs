@@ -17,6 +17,8 @@ pub(crate) const PROBE: u8 = 2;
 pub(crate) const ANSWER: u8 = 3;
 pub(crate) const RECEIPT: u8 = 4;
 pub(crate) const MTU_PROBE: u8 = 5;
+/// Kind of a train's datagram (see `rate`): a byte, 1 if a receipt is to leave at once, and padding.
+pub(crate) const TRAIN: u8 = 6;
 
 /// A time by the sender's clock, 24 bits in units of 8.192 µs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -4,7 +4,9 @@ use super::transmit::MTU_BIT;
 use super::{Event, Path};
 use crate::counters::Rejected;
 use crate::frame::{array_at, u32_at, u64_at};
-use crate::message::{ANSWER, ELIDED, HEADER, MTU_PROBE, PACKET, PROBE, RECEIPT, Report, Stamp};
+use crate::message::{
+    ANSWER, ELIDED, HEADER, MTU_PROBE, PACKET, PROBE, RECEIPT, Report, Stamp, TRAIN,
+};
 use crate::mtu;
 use crate::rate::Heard;
 use baton_proto::time::Instant;
@@ -52,6 +54,14 @@ impl Path {
             self.liveness.stream_arrived(now);
             self.receipts.packet_arrived(now, length);
             return Ok(Some(Content { kind, packet: rest }));
+        }
+        if kind == TRAIN && self.finder.is_some() {
+            self.arrived(now);
+            self.receipts.packet_arrived(now, length);
+            if rest.first() == Some(&1) {
+                self.receipts.press();
+            }
+            return Ok(None);
         }
         let report = Report::decode(rest)
             .filter(|report| report.received_bytes.is_some() == self.finder.is_some())

@@ -2,7 +2,9 @@
 
 use super::{NotSent, Path, Sent};
 use crate::frame::{TAG_BYTES, TRANSPORT_HEADER};
-use crate::message::{self, ANSWER, ELIDED, HEADER, MTU_PROBE, PROBE, RECEIPT, Report, Stamp};
+use crate::message::{
+    self, ANSWER, ELIDED, HEADER, MTU_PROBE, PROBE, RECEIPT, Report, Stamp, TRAIN,
+};
 use crate::mtu;
 use baton_proto::time::Instant;
 
@@ -52,7 +54,12 @@ impl Path {
             || self.answer.is_some()
             || self.mtu_answer.is_some()
             || receipt.is_some_and(|time| now >= time)
-            || (!self.liveness.is_down() && self.mtu.due().is_some())
+            || (!self.liveness.is_down()
+                && (self.mtu.due().is_some() || self.next_in_train().is_some()))
+    }
+
+    fn next_in_train(&self) -> Option<bool> {
+        self.finder.as_ref()?.next_in_train()
     }
 
     /// Appends one datagram to `out`, if one is due.
@@ -91,7 +98,11 @@ impl Path {
         {
             return self.report(now, RECEIPT, report, out);
         }
+        if self.liveness.is_down() {
+            return None;
+        }
         self.probe_mtu(now, out)
+            .or_else(|| self.send_in_train(now, out))
     }
 
     fn report(&mut self, now: Instant, kind: u8, report: Report, out: &mut Vec<u8>) -> Option<()> {
@@ -110,6 +121,17 @@ impl Path {
             let start = out.len();
             out.extend_from_slice(&sequence.to_le_bytes());
             out.resize(start + length.max(2), 0);
+        })
+    }
+
+    /// Sends the next datagram of a train, as long as the longest packet.
+    fn send_in_train(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<()> {
+        let is_pressing = self.next_in_train()?;
+        let length = usize::from(self.packet_mtu());
+        self.seal(now, self.counter, TRAIN, out, |out| {
+            let end = out.len() + length;
+            out.push(u8::from(is_pressing));
+            out.resize(end, 0);
         })
     }
 
@@ -144,7 +166,11 @@ impl Path {
         if counter & MTU_BIT == 0 {
             self.counter += 1;
             if let Some(finder) = &mut self.finder {
-                finder.sent(now, length as u64 + u64::from(mtu::headers(self.remote)));
+                let bytes = length as u64 + u64::from(mtu::headers(self.remote));
+                match kind {
+                    TRAIN => finder.sent_in_train(now, bytes),
+                    _ => finder.sent(now, bytes),
+                }
             }
         }
         self.measurement.sent(now, length);
