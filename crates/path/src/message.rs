@@ -1,4 +1,4 @@
-//! Contents of transport messages: `kind 1, time of sending 3`, then a packet, a report, or an MTU probe's padding.
+//! Contents of transport messages: `kind 1, time of sending 3`, then a packet, a report, or padding of probes and trains.
 //!
 //! Every message has the time of sending, so that the receiver can measure the variation of delays, and an answer can
 //! echo it without either end storing it. It counts units of 8.192 µs and wraps after 137 s.

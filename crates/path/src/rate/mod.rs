@@ -32,7 +32,7 @@
 //! | 50 Mbit/s, 580 ms, from nothing | all of it in the fifth round trip, the handshake's included |
 //! | 20 Mbit/s beside CUBIC, buffers of 0.5, 1, 2 products | 0.5 to 1.9 of CUBIC's at 20 and 100 ms |
 //! | 10 Mbit/s, 580 ms beside CUBIC, the same buffers | 0.4 to 1.1 of CUBIC's |
-//! | two paths, the second 30 s later, buffers of 0.25 to 2 products | the second has 0.38 to 0.62 from 5 s or 25 round trips on |
+//! | two paths, the second 30 s later, buffers of 0.25 to 2 products | the second has 0.38 to 0.62 from 5 s on, over 580 ms 0.3 to 0.7 from 15 s on |
 //!
 //! Limits:
 //! - With a buffer of a quarter of the product a path takes up to 2.7 times what CUBIC takes for some 20 s, then less than
