@@ -1,5 +1,6 @@
-//! Contents of transport messages: `kind 1, time of sending 3`, then a packet, a report, or an MTU probe's padding. A notice is
-//! a probe whose report is followed by `milliseconds to the loss of the sender's link 4`, the least significant byte first.
+//! Contents of transport messages: `kind 1, time of sending 3`, then a packet, a report, or padding of probes and trains. A
+//! notice is a probe whose report is followed by `milliseconds to the loss of the sender's link 4`, the least significant
+//! byte first.
 //!
 //! Every message has the time of sending, so that the receiver can measure the variation of delays, and an answer can
 //! echo it without either end storing it. It counts units of 8.192 µs and wraps after 137 s.
@@ -19,6 +20,8 @@ pub(crate) const ANSWER: u8 = 3;
 pub(crate) const RECEIPT: u8 = 4;
 pub(crate) const MTU_PROBE: u8 = 5;
 pub(crate) const NOTICE: u8 = 6;
+/// Kind of a train's datagram (see `rate`): a byte, 1 if a receipt is to leave at once, and padding.
+pub(crate) const TRAIN: u8 = 7;
 
 /// A time by the sender's clock, 24 bits in units of 8.192 µs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -19,6 +19,8 @@ pub(crate) struct Receipts {
     last: Instant,
     /// Received bytes not yet charged by receipts, at most enough for a few.
     credit: u64,
+    /// True if the next receipt waits for nothing.
+    is_pressing: bool,
 }
 
 impl Receipts {
@@ -27,8 +29,16 @@ impl Receipts {
         self.credit = (self.credit + bytes as u64).min(4 * SHARE * RECEIPT_BYTES);
     }
 
+    /// Makes a receipt of all that has arrived due at once.
+    pub(crate) fn press(&mut self) {
+        self.is_pressing = true;
+    }
+
     pub(crate) fn deadline(&self, round_trip: &RoundTrip) -> Option<Instant> {
         let since = self.since?;
+        if self.is_pressing {
+            return Some(since);
+        }
         let quarter = round_trip
             .smoothed()
             .map_or(LATEST, |smoothed| smoothed.half().half());
@@ -43,6 +53,7 @@ impl Receipts {
 
     /// Notes the departure of a receipt, or of another report instead.
     pub(crate) fn reported(&mut self, now: Instant) {
+        self.is_pressing = false;
         if self.since.take().is_some() {
             self.last = now;
             self.credit = self.credit.saturating_sub(SHARE * RECEIPT_BYTES);

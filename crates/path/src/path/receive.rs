@@ -5,7 +5,7 @@ use super::{Event, Path};
 use crate::counters::Rejected;
 use crate::frame::{array_at, u32_at, u64_at};
 use crate::message::{
-    ANSWER, ELIDED, HEADER, MTU_PROBE, NOTICE, PACKET, PROBE, RECEIPT, Report, Stamp,
+    ANSWER, ELIDED, HEADER, MTU_PROBE, NOTICE, PACKET, PROBE, RECEIPT, Report, Stamp, TRAIN,
 };
 use crate::mtu;
 use crate::rate::Heard;
@@ -54,6 +54,14 @@ impl Path {
             self.liveness.stream_arrived(now);
             self.receipts.packet_arrived(now, length);
             return Ok(Some(Content { kind, packet: rest }));
+        }
+        if kind == TRAIN && self.finder.is_some() {
+            self.arrived(now);
+            self.receipts.packet_arrived(now, length);
+            if rest.first() == Some(&1) {
+                self.receipts.press();
+            }
+            return Ok(None);
         }
         let (rest, left_ms) = match kind {
             NOTICE => rest.split_last_chunk().ok_or(Rejected::Content)?,

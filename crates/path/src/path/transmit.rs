@@ -3,7 +3,7 @@
 use super::{NotSent, Path, Sent};
 use crate::frame::{TAG_BYTES, TRANSPORT_HEADER};
 use crate::message::{
-    self, ANSWER, ELIDED, HEADER, MTU_PROBE, NOTICE, PROBE, RECEIPT, Report, Stamp,
+    self, ANSWER, ELIDED, HEADER, MTU_PROBE, NOTICE, PROBE, RECEIPT, Report, Stamp, TRAIN,
 };
 use crate::mtu;
 use baton_proto::time::Instant;
@@ -54,7 +54,12 @@ impl Path {
             || self.answer.is_some()
             || self.mtu_answer.is_some()
             || receipt.is_some_and(|time| now >= time)
-            || (!self.liveness.is_down() && self.mtu.due().is_some())
+            || (!self.liveness.is_down()
+                && (self.mtu.due().is_some() || self.next_in_train().is_some()))
+    }
+
+    fn next_in_train(&self) -> Option<bool> {
+        self.finder.as_ref()?.next_in_train()
     }
 
     /// Appends one datagram to `out`, if one is due.
@@ -93,7 +98,11 @@ impl Path {
         {
             return self.report(now, RECEIPT, report, out);
         }
+        if self.liveness.is_down() {
+            return None;
+        }
         self.probe_mtu(now, out)
+            .or_else(|| self.send_in_train(now, out))
     }
 
     /// Writes a probe, which is a notice while a loss is expected.
@@ -129,6 +138,17 @@ impl Path {
         })
     }
 
+    /// Sends the next datagram of a train, as long as the longest packet.
+    fn send_in_train(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<()> {
+        let is_pressing = self.next_in_train()?;
+        let length = usize::from(self.packet_mtu());
+        self.seal(now, self.counter, TRAIN, out, |out| {
+            let end = out.len() + length;
+            out.push(u8::from(is_pressing));
+            out.resize(end, 0);
+        })
+    }
+
     /// Notes that the last datagram requests an answer.
     fn asks(&mut self, now: Instant) {
         self.asked = self.counter;
@@ -160,7 +180,11 @@ impl Path {
         if counter & MTU_BIT == 0 {
             self.counter += 1;
             if let Some(finder) = &mut self.finder {
-                finder.sent(now, length as u64 + u64::from(mtu::headers(self.remote)));
+                let bytes = length as u64 + u64::from(mtu::headers(self.remote));
+                match kind {
+                    TRAIN => finder.sent_in_train(now, bytes),
+                    _ => finder.sent(now, bytes),
+                }
             }
         }
         self.measurement.sent(now, length);

@@ -30,15 +30,18 @@ impl Finder {
     /// Returns the rate of sending, in bytes per second.
     pub(super) fn pacing(&self) -> f64 {
         let rate = match &self.state {
-            State::Probe(probe) => self.bandwidth * probe.gain(),
+            State::Probe(probe) => self.bandwidth * probe.gain(self.share()),
             State::Drain(false) => self.bandwidth * DRAIN_GAIN,
-            State::Drain(true) | State::Cruise(_) | State::Refresh(..) => {
-                self.bandwidth * CRUISE_GAIN
-            }
+            State::Drain(true) | State::Cruise | State::Refresh(..) => self.bandwidth * CRUISE_GAIN,
             // A little more than the window's, so that the window decides.
             State::Compete(cubic) => self.competing_rate(cubic) * 1.1,
         };
         rate.min(self.told.unwrap_or(MOST_RATE)).max(LEAST_RATE)
+    }
+
+    /// Returns the rate as a share of the highest of late.
+    fn share(&self) -> f64 {
+        self.bandwidth / self.peak.max(self.bandwidth)
     }
 
     /// Returns the most bytes in flight.
@@ -49,9 +52,11 @@ impl Finder {
         }
         let full = self.bandwidth * self.loop_time();
         match &self.state {
-            State::Probe(probe) => probe.gain().clamp(CRUISE_FLIGHT, 2.0) * full + 4.0 * DATAGRAM,
+            State::Probe(probe) => {
+                probe.gain(self.share()).clamp(CRUISE_FLIGHT, 2.0) * full + 4.0 * DATAGRAM
+            }
             State::Drain(_) => self.bandwidth * (self.trip() + self.samples.gap()) + 2.0 * DATAGRAM,
-            State::Cruise(_) => CRUISE_FLIGHT * full + 2.0 * DATAGRAM,
+            State::Cruise => CRUISE_FLIGHT * full + 2.0 * DATAGRAM,
             State::Compete(cubic) => cubic.window(),
             State::Refresh(..) => full / 2.0 + 2.0 * DATAGRAM,
         }
@@ -92,8 +97,20 @@ impl Finder {
 
     /// Returns the share that the link loses without a queue.
     pub(super) fn random_loss(&self) -> f64 {
-        let [sent, lost] = self.random;
-        lost / sent.max(LEAST_SENT)
+        let [_, lost] = self.random;
+        lost / self.random_sent()
+    }
+
+    /// Returns the number of datagrams that this share is taken of.
+    pub(super) fn random_sent(&self) -> f64 {
+        let [sent, _] = self.random;
+        sent.max(LEAST_SENT)
+    }
+
+    /// Returns true if enough was sent without a queue to know that share.
+    pub(super) fn knows_loss(&self) -> bool {
+        let [sent, _] = self.random;
+        sent >= LEAST_SENT
     }
 
     /// Converts a rate of arrivals to the rate of sending that gives it.

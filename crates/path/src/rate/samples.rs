@@ -9,8 +9,10 @@ use crate::message::{Stamp, units};
 use baton_proto::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Length of a bucket of [`Lowest`] (chosen: within three, quartz clocks 100 ppm apart drift by 1.5 ms).
+/// Length of a bucket of [`Lowest`], at least (chosen: within three, quartz clocks 100 ppm apart drift by 1.5 ms), and in
+/// round trips (chosen: a queue of others is drained more often).
 const BUCKET: Duration = Duration::from_secs(5);
+const BUCKET_ROUNDS: u64 = 8;
 /// Points stored for each round-trip time.
 const POINTS: f64 = 16.0;
 /// Shortest span of a sample (chosen: two reports at the shortest interval).
@@ -48,7 +50,7 @@ pub(super) struct Point {
     sent_bytes: u64,
     sent_at: f64,
     arrived_at: f64,
-    delivered: u64,
+    pub(super) delivered: u64,
     /// Datagrams missing, without those that may only be late.
     missing: u64,
     /// Delay in the queue, in seconds.
@@ -83,7 +85,7 @@ impl Point {
     }
 }
 
-/// Lowest value of the last 10 to 15 s.
+/// Lowest value of the last two to three buckets.
 struct Lowest {
     buckets: [f64; 3],
     until: Instant,
@@ -98,17 +100,17 @@ impl Lowest {
     }
 
     /// Takes in a value. `keeps` the older values if there can be no lower one at present.
-    fn update(&mut self, now: Instant, value: f64, keeps: bool) {
+    fn update(&mut self, now: Instant, value: f64, bucket: Duration, keeps: bool) {
         if keeps {
-            self.until = now + BUCKET;
+            self.until = now + bucket;
         } else if now >= self.until {
             let [newest, middle, _] = self.buckets;
-            let is_current = now < self.until + BUCKET;
+            let is_current = now < self.until + bucket;
             self.buckets = match is_current {
                 true => [f64::INFINITY, newest, middle],
                 false => [f64::INFINITY, f64::INFINITY, newest.min(middle)],
             };
-            self.until = now + BUCKET;
+            self.until = now + bucket;
         }
         let [newest, _, _] = &mut self.buckets;
         *newest = newest.min(value);
@@ -133,6 +135,7 @@ pub(super) struct Samples {
     /// Most datagrams of late that were missing in one report and had arrived by the next.
     late: f64,
     under_way: Lowest,
+    bucket: Duration,
     round_trip: Lowest,
     /// Arrival of the last report, and the mean time between two.
     reported_at: Instant,
@@ -150,6 +153,7 @@ impl Samples {
             first: 0,
             late: 0.0,
             under_way: Lowest::new(now),
+            bucket: BUCKET,
             round_trip: Lowest::new(now),
             reported_at: now,
             gap: 0.0,
@@ -190,7 +194,9 @@ impl Samples {
         drains: bool,
     ) -> Option<Point> {
         if let Some(trip) = heard.round_trip {
-            self.round_trip.update(now, trip.as_secs_f64(), drains);
+            self.bucket = BUCKET.max(trip.saturating_mul(BUCKET_ROUNDS));
+            self.round_trip
+                .update(now, trip.as_secs_f64(), self.bucket, drains);
         }
         // A report from before the first arrival has no time of arrival.
         let is_empty = departed.bytes == 0;
@@ -221,7 +227,8 @@ impl Samples {
             None => now_seconds,
         };
         let sent_at = departed.at.as_secs_f64();
-        self.under_way.update(now, arrived_at - sent_at, drains);
+        self.under_way
+            .update(now, arrived_at - sent_at, self.bucket, drains);
         let base = self.under_way.value().unwrap_or(0.0);
         let [second, third, _] = self.missing;
         let missing = most.saturating_sub(self.received);

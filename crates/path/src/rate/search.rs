@@ -3,14 +3,26 @@
 use super::cubic::Cubic;
 use super::limits::MOST_RANDOM_LOSS;
 use super::samples::{Point, Rates};
-use super::{Finder, State};
+use super::{Finder, Found, State};
 use baton_proto::time::{Duration, Instant};
 
-/// Gains of a probe's steps: BBR's probe first, its start-up gain last (2/ln 2 doubles a rate in a round trip).
-const PROBE_GAINS: [f64; 4] = [1.25, 1.5, 2.0, 2.77];
-const START: usize = PROBE_GAINS.len() - 1;
+/// Gains of a probe's steps after the first two, whose gain follows from the share of the link. The last is BBR's of its
+/// start-up (2/ln 2 doubles a rate in a round trip).
+const PROBE_GAINS: [f64; 3] = [1.5, 2.0, 2.77];
+/// Steps that only try for what others may have left.
+const CAREFUL: usize = 2;
+/// Share of the link by which a probe begins to raise the rate, whatever the rate is (chosen: BBR's quarter for half the
+/// link). So paths that share a link gain as much and lose in proportion, and their rates converge (D. Chiu and R. Jain, 1989).
+const PROBE_SHARE: f64 = 0.125;
+const LEAST_PROBE: f64 = 1.1;
+/// Time after which the highest rate counts half: seconds or round trips (chosen: many probes).
+const PEAK_SECONDS: f64 = 60.0;
+const PEAK_ROUNDS: f64 = 200.0;
+const START: usize = CAREFUL + PROBE_GAINS.len() - 1;
 /// Share of what is sent that has to be carried for a probe to go on (chosen: the first gain's inverse is 0.8).
 const FOLLOWS: f64 = 0.9;
+/// Share of what is sent at a rate found by a train that has to be carried (chosen: below what a link's own losses leave).
+const CARRIED: f64 = 0.8;
 /// Round trips in which arrivals do not follow that end a start-up (BBR), for losses in bursts.
 const MOST_STALLS: u32 = 3;
 /// Stretch of arrivals, and the share of the rate that they have, which prove a collapse of the link within a round
@@ -27,6 +39,7 @@ const PROBE_SECONDS: f64 = 1.0;
 const PROBE_ROUNDS: f64 = 8.0;
 /// Time without an empty queue after which the finder drains its own part of it (BBR: 5 to 10 s).
 const REFRESH: f64 = 10.0;
+const REFRESH_ROUNDS: f64 = 8.0;
 /// Datagrams over which the loss rate of the empty link is measured.
 const LOSS_WINDOW: f64 = 8_000.0;
 
@@ -42,11 +55,23 @@ pub(super) struct Round {
 #[derive(Default)]
 pub(super) struct Probe {
     step: usize,
+    /// Rate that is known to be carried, in a careful step, and the state when it began.
+    base: f64,
+    began: Option<Point>,
     rounds: u32,
     stalls: u32,
 }
 
 impl Probe {
+    /// Begins with the careful steps, from a rate that is carried.
+    pub(super) fn careful(base: f64, began: Option<Point>) -> Probe {
+        Probe {
+            base,
+            began,
+            ..Probe::default()
+        }
+    }
+
     /// Begins as at the start of a path.
     pub(super) fn start() -> Probe {
         Probe {
@@ -55,12 +80,30 @@ impl Probe {
         }
     }
 
-    pub(super) fn gain(&self) -> f64 {
-        PROBE_GAINS.get(self.step).copied().unwrap_or(1.0)
+    /// Returns the gain of a path that had this share of the link.
+    pub(super) fn gain(&self, share: f64) -> f64 {
+        let careful = (1.0 + PROBE_SHARE / share).clamp(LEAST_PROBE, PROBE_GAINS[0]);
+        let place = self.step.checked_sub(CAREFUL);
+        place
+            .and_then(|place| PROBE_GAINS.get(place).copied())
+            .unwrap_or(careful)
     }
 }
 
 impl Finder {
+    /// Takes in the result of a train.
+    pub(super) fn take_found(&mut self, found: Found) {
+        self.is_untried = true;
+        match found {
+            Found::Rate(rate) => {
+                self.bandwidth = self.carried(rate);
+                self.peak = self.peak.max(self.bandwidth);
+                self.begin(State::Probe(self.careful_probe()));
+            }
+            Found::AtLeast(rate) => self.bandwidth = self.bandwidth.max(self.carried(rate)),
+        }
+    }
+
     /// Raises the rate to that of arrivals, or lowers it if the link has collapsed.
     pub(super) fn follow(&mut self, now: Instant, point: &Point) {
         let (Some(rates), Some(recent)) = (self.samples.window(), self.samples.recent()) else {
@@ -84,13 +127,16 @@ impl Finder {
             && (is_queued || is_late)
         {
             self.bandwidth = latest;
-            self.probe_wait = 0.0;
+            (self.probe_wait, self.lossy_wait) = (0.0, 0.0);
             self.drain(now, point);
         } else if matches!(self.state, State::Drain(false)) && rates.stretch > 1.0 && is_queued {
-            // What leaves the queue is what the link carries.
-            self.bandwidth = carried;
+            // What leaves the queue is what the link carries: of late, if it has collapsed.
+            let has_collapsed =
+                recent.stretch > COLLAPSE_STRETCH && latest < COLLAPSE_SHARE * carried;
+            let leaves = if has_collapsed { latest } else { carried };
+            self.bandwidth = leaves.min(self.ceiling);
         } else {
-            self.bandwidth = self.bandwidth.max(carried);
+            self.bandwidth = self.bandwidth.max(carried.min(self.ceiling));
         }
     }
 
@@ -101,18 +147,17 @@ impl Finder {
             return;
         }
         let rates = point.since(start);
-        let expected = rates.sent * self.random_loss();
-        let most = expected + 3.0 * expected.sqrt() + self.samples.reordered();
-        if rates.lost < 1.0 || rates.lost <= most {
+        if !self.loses(&rates) {
             return;
         }
         self.answer();
         let window = self.bandwidth * (self.trip() + point.queue + self.samples.gap());
+        let knows_loss = self.knows_loss();
         match &mut self.state {
             State::Compete(cubic) => cubic.cut(now),
             State::Drain(_) | State::Refresh(..) => {}
-            State::Probe(probe) if probe.step > 0 => self.drain(now, point),
-            State::Probe(_) | State::Cruise(_) => {
+            State::Probe(probe) if probe.step >= CAREFUL || !knows_loss => self.drain(now, point),
+            State::Probe(_) | State::Cruise => {
                 let mut cubic = Cubic::new(now, window);
                 cubic.cut(now);
                 self.begin(State::Compete(cubic));
@@ -129,8 +174,12 @@ impl Finder {
         let round_trip = self.trip() + point.queue + self.samples.gap();
         match &mut self.state {
             State::Probe(probe) if self.samples.standing() > threshold => {
-                if probe.step == 0 {
+                if probe.step < CAREFUL {
+                    // It has only taken from others.
                     self.probe_wait *= 2.0;
+                    self.ceiling = probe.base;
+                    self.tried = probe.began;
+                    self.bandwidth = self.bandwidth.min(probe.base);
                 }
                 self.drain(now, point);
             }
@@ -151,8 +200,18 @@ impl Finder {
         }
     }
 
+    /// Follows the highest rate, the best known of the whole link's.
+    fn note_peak(&mut self, now: Instant) {
+        let passed = now.saturating_since(self.peak_at).as_secs_f64();
+        self.peak_at = now;
+        let half_life = PEAK_SECONDS.max(PEAK_ROUNDS * self.trip());
+        let aged = self.bandwidth + (self.peak - self.bandwidth) * libm::exp2(-passed / half_life);
+        self.peak = aged.max(self.bandwidth);
+    }
+
     /// Draws the conclusions from a round trip.
     pub(super) fn end_round(&mut self, now: Instant, round: &Round) {
+        self.note_peak(now);
         let Round { start, queue, last } = *round;
         let rates = &last.since(&start);
         let is_empty = queue <= self.queue_threshold();
@@ -162,6 +221,18 @@ impl Finder {
         }
         self.calm_rounds += u32::from(start.next >= self.answered);
         let (carried, is_filled) = (self.carried(rates.delivered), self.is_filled());
+        if self.is_untried && rates.offered >= FOLLOWS * self.bandwidth {
+            self.is_untried = false;
+            if is_empty && carried < CARRIED * rates.offered {
+                // A link may take a train and no more at that rate.
+                self.bandwidth = carried;
+                return self.begin(State::Probe(self.careful_probe()));
+            }
+        }
+        let wait = Duration::from_secs_f64(self.probe_wait.max(self.lossy_wait));
+        let is_time = now >= self.probed_at + wait;
+        let longest = REFRESH.max(REFRESH_ROUNDS * (self.trip() + queue));
+        let is_long_full = now.saturating_since(self.emptied).as_secs_f64() > longest;
         match &mut self.state {
             State::Probe(_) => self.end_probe_round(now, rates),
             State::Drain(true) if is_empty => self.cruise(now),
@@ -171,11 +242,11 @@ impl Finder {
                 self.begin(State::Compete(Cubic::new(now, self.bandwidth * round_trip)));
             }
             State::Drain(false) => {}
-            State::Cruise(_) if !is_empty && is_filled => {
+            State::Cruise if !is_empty && is_filled => {
                 self.bandwidth = self.bandwidth.min(carried);
                 self.begin(State::Drain(false));
             }
-            State::Cruise(probe_at) => {
+            State::Cruise => {
                 let is_limited = rates.offered < 0.8 * self.bandwidth;
                 let is_told = self.told.is_some_and(|told| self.bandwidth >= told);
                 let is_lost = rates.lost > MOST_RANDOM_LOSS * rates.sent;
@@ -191,15 +262,15 @@ impl Finder {
                     let round_trip = self.trip() + queue + self.samples.gap();
                     let cubic = Cubic::new(now, self.bandwidth * round_trip);
                     self.refresh(now, cubic);
-                } else if now >= *probe_at && !is_limited && !is_told {
-                    self.begin(State::Probe(Probe::default()));
+                } else if is_time && !is_limited && !is_told {
+                    self.begin(State::Probe(self.careful_probe()));
                 }
             }
             State::Compete(cubic) => {
                 self.bandwidth = carried;
                 if is_empty && cubic.has_recovered() {
                     self.cruise(now);
-                } else if now.saturating_since(self.emptied).as_secs_f64() > REFRESH {
+                } else if is_long_full {
                     let cubic = *cubic;
                     self.refresh(now, cubic);
                 }
@@ -235,7 +306,12 @@ impl Finder {
         } else if carried >= FOLLOWS * rates.offered {
             probe.step = (probe.step + 1).min(START);
             probe.stalls = 0;
-            self.probe_wait = 0.0;
+            // More than what another path has just left.
+            if probe.step >= CAREFUL {
+                self.probe_wait = 0.0;
+            }
+            probe.base = carried;
+            self.lossy_wait = 0.0;
         } else {
             probe.stalls += 1;
             if probe.step < START || probe.stalls >= MOST_STALLS {
@@ -281,6 +357,7 @@ impl Finder {
 
     fn drain(&mut self, now: Instant, point: &Point) {
         self.answer();
+        self.note_probe(now);
         if point.queue < self.queue_threshold() / 2.0 {
             self.cruise(now);
         } else {
@@ -294,11 +371,44 @@ impl Finder {
     }
 
     fn cruise(&mut self, now: Instant) {
+        self.note_probe(now);
+        self.ceiling = f64::INFINITY;
+        self.note_lossy_probe();
         let trip = self.trip();
         let longest = PROBE_SECONDS.max(PROBE_ROUNDS * trip);
         self.probe_wait = self.probe_wait.clamp(2.0 * trip, longest);
-        self.begin(State::Cruise(
-            now + Duration::from_secs_f64(self.probe_wait),
-        ));
+        self.begin(State::Cruise);
+    }
+
+    fn careful_probe(&self) -> Probe {
+        Probe::careful(self.bandwidth, self.samples.newest().copied())
+    }
+
+    /// Puts off the next probe after one that made the queue overflow, for as long as CUBIC grows until the next loss
+    /// (RFC 9438, section 4.2): so the probes cost others no more than a connection would.
+    fn note_lossy_probe(&mut self) {
+        let (Some(start), Some(newest)) = (self.tried.take(), self.samples.newest()) else {
+            return;
+        };
+        if self.knows_loss() && self.loses(&newest.since(&start)) {
+            let window = Cubic::new(self.probed_at, self.bandwidth * self.trip());
+            self.lossy_wait = window.period();
+        }
+    }
+
+    /// Returns true if more was lost than the link itself loses.
+    fn loses(&self, rates: &Rates) -> bool {
+        let expected = rates.sent * self.random_loss();
+        // The link's own share is an estimate, too.
+        let variance = expected * (1.0 + rates.sent / self.random_sent());
+        let most = expected + 3.0 * variance.sqrt() + self.samples.reordered();
+        rates.lost >= 1.0 && rates.lost > most
+    }
+
+    /// Notes the end of a probe, if it is one: a queue that is drained meanwhile does not put off the next.
+    fn note_probe(&mut self, now: Instant) {
+        if matches!(self.state, State::Probe(_)) {
+            self.probed_at = now;
+        }
     }
 }

@@ -85,6 +85,88 @@ fn a_report_of_nothing_is_no_sample_of_the_queue() {
     }
 }
 
+fn send_train(finder: &mut Finder, now: Instant) -> Vec<bool> {
+    let mut pressing = Vec::new();
+    while let Some(is_pressing) = finder.next_in_train() {
+        pressing.push(is_pressing);
+        finder.sent_in_train(now, 1_000);
+    }
+    pressing
+}
+
+/// Checks by hand: ten datagrams of 1,000 bytes leave at once and arrive 8 ms apart, which is 1 Mbit/s.
+#[test]
+fn a_train_gives_the_rate_at_which_it_arrives() {
+    let mut finder = Finder::new(at(0), 0);
+    let pressing = send_train(&mut finder, at(0));
+    assert_eq!(pressing.len(), 10);
+    assert!(pressing[0] && pressing[9] && !pressing[1..9].contains(&true));
+    finder.reported(at(40), &heard(1, 1, 972, 20));
+    finder.reported(at(112), &heard(10, 10, 9_720, 92));
+    let found = finder.bandwidth * 8.0;
+    assert!((found - 1e6).abs() < 1e4, "{found}");
+    assert_eq!(finder.next_in_train(), None);
+}
+
+/// Checks by hand: ten arrive within 2 ms, and of a hundred the last 99 in 39.6 ms, which is 20 Mbit/s.
+#[test]
+fn a_train_that_arrives_too_fast_is_followed_by_a_longer_one() {
+    let mut finder = Finder::new(at(0), 0);
+    send_train(&mut finder, at(0));
+    finder.reported(at(40), &heard(1, 1, 972, 20));
+    finder.reported(at(42), &heard(10, 10, 9_720, 22));
+    // At least nine in 5 ms.
+    let least = finder.bandwidth * 8.0;
+    assert!((least - 9.0 * 8_000.0 / 0.005).abs() < 1e3, "{least}");
+    assert_eq!(send_train(&mut finder, at(50)).len(), 100);
+    finder.reported(at(90), &heard(11, 11, 11 * 972, 70));
+    let last = Heard {
+        arrival: Stamp::of(at(5_070) + Duration::from_micros(39_600)),
+        ..heard(110, 110, 110 * 972, 0)
+    };
+    finder.reported(at(130), &last);
+    let found = finder.bandwidth * 8.0;
+    assert!((found - 20e6).abs() < 2e5, "{found}");
+}
+
+/// Without a report of its first datagrams a train gives no rate, and is sent again, three times in all.
+#[test]
+fn a_train_whose_beginning_is_not_reported_is_sent_again() {
+    let mut finder = Finder::new(at(0), 0);
+    for number in 0..3_u64 {
+        assert_eq!(send_train(&mut finder, at(1_000 * number)).len(), 10);
+        finder.sent(at(1_000 * number + 500), 1_000);
+        let next = 11 * (number + 1);
+        // Only the datagram behind the train has arrived.
+        let count = number as u32 + 1;
+        let arrival = 1_000 * number + 520;
+        finder.reported(at(arrival + 20), &heard(next, count, count * 972, arrival));
+    }
+    assert_eq!(finder.next_in_train(), None);
+}
+
+/// A rate that a train has found and data does not confirm is replaced by what arrives: a policer lets a train pass.
+#[test]
+fn a_rate_that_is_not_carried_is_not_kept() {
+    let mut finder = Finder::new(at(0), 0);
+    send_train(&mut finder, at(0));
+    finder.reported(at(40), &heard(1, 1, 972, 20));
+    finder.reported(at(112), &heard(10, 10, 9_720, 92));
+    // 1.2 Mbit/s are sent, of which each fourth datagram arrives without delay: 0.3 Mbit/s.
+    let (mut sent, mut arrived) = (10_u64, 10_u32);
+    for number in 0..120_u64 {
+        let now = 200 + number * 1_000 * 8 / 1_200;
+        finder.sent(at(now), 1_000);
+        sent += 1;
+        if number % 4 == 0 {
+            arrived += 1;
+            finder.reported(at(now + 40), &heard(sent, arrived, arrived * 972, now + 20));
+        }
+    }
+    let found = finder.bandwidth * 8.0;
+    assert!(found < 0.5e6, "{found}");
+}
+
 /// Late datagrams of an application that sends little are not the link's.
 #[test]
 fn a_few_late_datagrams_do_not_lower_the_rate() {
