@@ -317,6 +317,7 @@ impl GatewayConfig {
         let rules = self.rules.iter().map(RuleConfig::rule).collect();
         let mut gateway = AerotpGateway::new(&links, rules, random()?);
         gateway.leave_rates_to_media();
+        gateway.leave_authentication_to_links();
         host.add_layer(gateway);
         for prefix in self.prefixes() {
             host.routes_mut().set_prefix(prefix, InterfaceId(0));

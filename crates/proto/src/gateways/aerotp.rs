@@ -54,6 +54,8 @@ pub struct GatewayDiscards {
 #[derive(Debug)]
 pub struct AerotpGateway {
     links: Links,
+    /// True if packets on the links are the other gateway's: the links authenticate them.
+    links_authenticate: bool,
     rules: Vec<Rule>,
     secret: [u8; 16],
     /// The TCP halves.
@@ -61,7 +63,7 @@ pub struct AerotpGateway {
     /// Connections by the ends of their AeroTP connection, own side first.
     splices: BTreeMap<Pair, Box<Splice>>,
     by_socket: BTreeMap<SocketId, Pair>,
-    /// Connections whose other end has not yet proved its address, by number.
+    /// Connections whose other gateway or ends have not yet proved their addresses, by number.
     half_open: BTreeMap<u64, Pair>,
     /// Number of the next connection.
     next_number: u64,
@@ -92,6 +94,7 @@ impl AerotpGateway {
         let answers_within = delays.max().unwrap_or_default();
         AerotpGateway {
             links: Links::new(links, answers_within),
+            links_authenticate: false,
             rules,
             secret,
             sockets: Sockets::new(secret),
@@ -113,6 +116,12 @@ impl AerotpGateway {
     /// Leaves the rates of the links to their media, which find them and report each change.
     pub fn leave_rates_to_media(&mut self) {
         self.links.leave_rates_to_media();
+    }
+
+    /// Leaves it to the links to authenticate the other gateway: then its connections prove themselves at once, and any
+    /// number of them may open within a round trip.
+    pub fn leave_authentication_to_links(&mut self) {
+        self.links_authenticate = true;
     }
 
     /// Returns the counts of discarded packets and connections.

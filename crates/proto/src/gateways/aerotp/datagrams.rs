@@ -41,6 +41,7 @@ impl AerotpGateway {
             return true;
         };
         splice.last_datagram = now;
+        splice.near_spoke = true;
         let has_room = splice.aerotp.write_record(payload);
         self.discards.datagrams += u64::from(!has_room);
         self.touched.insert(ends);

@@ -231,6 +231,8 @@ impl AerotpGateway {
         let profile = self.rules[rule].profile.clone();
         let aerotp = self.connection(now, around, &ends, configuration, false);
         let mut splice = Splice::new(now, ends, aerotp, Near::Udp, rule, flow);
+        // A known gateway has bounded what it opens itself.
+        splice.is_vouched_for = self.links_authenticate;
         if let Some(offer) = body.header.tcp_offer {
             let profile = fitted(around, profile, Some(offer), ends.1.address);
             let near_mtu = around.mtu_towards(ends.0.address);

@@ -38,6 +38,10 @@ pub(super) struct Splice {
     pub heard: u64,
     /// True while half open.
     pub half_open: bool,
+    /// True once the end here has spoken: its TCP has answered, or has sent a datagram.
+    pub near_spoke: bool,
+    /// True if a gateway has opened it that the links authenticate.
+    pub is_vouched_for: bool,
     /// While it is held, the packet that opened it, needed to refuse it.
     pub opened_by: Option<Box<AerotpPacket>>,
     /// True once the end here has sent all its data.
@@ -72,6 +76,8 @@ impl Splice {
             is_held: false,
             heard: 0,
             half_open: true,
+            near_spoke: false,
+            is_vouched_for: false,
             opened_by: None,
             near_finished: false,
             near_failed: false,
@@ -82,9 +88,12 @@ impl Splice {
         }
     }
 
-    /// Returns true while the other gateway is not known to be at its packets' source address. Its ACKs prove it, so
-    /// this stays true in modes without ACKs.
-    pub(super) fn is_half_open(&self) -> bool {
-        !(self.aerotp.configuration().mode.repeats() && self.aerotp.is_known())
+    /// Returns true while anyone might have forged the connection: the other gateway, unless the links authenticate it,
+    /// or the end here is not known to be at its packets' source address. The other gateway's ACKs prove it, so this
+    /// stays true in modes without ACKs.
+    pub(super) fn is_half_open(&self, links_authenticate: bool) -> bool {
+        let repeats = self.aerotp.configuration().mode.repeats();
+        let is_gateway_known = links_authenticate || repeats && self.aerotp.is_known();
+        !(self.is_vouched_for || is_gateway_known && self.near_spoke)
     }
 }

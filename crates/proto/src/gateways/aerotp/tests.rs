@@ -2,6 +2,7 @@
 
 mod links;
 mod losses;
+mod many;
 mod shares;
 
 use super::rules::is_within;

@@ -16,14 +16,12 @@ const UDP_IDLE: Duration = Duration::from_secs(120);
 /// Notes an event of the half here.
 pub(super) fn note(splice: &mut Splice, event: tcp::Event) {
     match event {
+        tcp::Event::Connected => splice.near_spoke = true,
         tcp::Event::PeerClosed => splice.near_finished = true,
         tcp::Event::Refused | tcp::Event::Reset | tcp::Event::TimedOut => {
             splice.near_failed = true;
         }
-        tcp::Event::Connected
-        | tcp::Event::Readable
-        | tcp::Event::Writable
-        | tcp::Event::Closed => {}
+        tcp::Event::Readable | tcp::Event::Writable | tcp::Event::Closed => {}
     }
 }
 
@@ -241,7 +239,7 @@ impl AerotpGateway {
     /// Stores a connection again after work on it, or ends it.
     pub(super) fn put_back(&mut self, mut splice: Box<Splice>, stays: bool) {
         let ends = splice.ends;
-        if splice.half_open && !(stays && splice.is_half_open()) {
+        if splice.half_open && !(stays && splice.is_half_open(self.links_authenticate)) {
             splice.half_open = false;
             self.half_open.remove(&splice.number);
         }
