@@ -8,10 +8,10 @@ use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(30);
-const PORT: u16 = 5001;
+pub const PORT: u16 = 5001;
 
 /// Starts both gateways with these rules, and waits until both links carry packets.
-fn start(world: &World, over: Version, rules: &str) -> [Daemon; 2] {
+pub fn start(world: &World, over: Version, rules: &str) -> [Daemon; 2] {
     let folder = &world.folder.0;
     let [near_key, far_key] = ["near", "far"].map(|name| make_key(&folder.join(name)));
     let home = HOME_AGENT[over as usize];
@@ -55,7 +55,7 @@ fn start(world: &World, over: Version, rules: &str) -> [Daemon; 2] {
     [near, far]
 }
 
-fn address(pair: [&str; 2], version: Version) -> IpAddr {
+pub fn address(pair: [&str; 2], version: Version) -> IpAddr {
     pair[version as usize].parse().unwrap()
 }
 

@@ -7,6 +7,7 @@ mod deaths;
 mod gateways;
 mod handovers;
 mod hardships;
+mod many;
 mod plain;
 mod uplinks;
 mod world;
