@@ -405,6 +405,7 @@ impl GatewayConfig {
         let mut gateway = AerotpGateway::new(&links, rules, random()?);
         gateway.leave_rates_to_media();
         gateway.limit_custody(self.custody.bytes());
+        gateway.leave_authentication_to_links();
         host.add_layer(gateway);
         for prefix in self.prefixes() {
             host.routes_mut().set_prefix(prefix, InterfaceId(0));

@@ -168,7 +168,6 @@ impl RuleConfig {
         configuration.class = self.class.0;
         // A path delivers no damaged packets, and none of others.
         configuration.coding = Coding::Fixed(Default::default());
-        configuration.trusts_paths = true;
         configuration.send_buffer = BUFFER;
         configuration.receive_buffer = BUFFER;
         configuration.blocks = self.blocks.map(|blocks| blocks.0);

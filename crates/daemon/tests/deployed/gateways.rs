@@ -116,7 +116,7 @@ fn start_both(world: &World, [near, far]: [PathBuf; 2]) -> [Daemon; 2] {
     [near, far]
 }
 
-fn address(pair: [&str; 2], version: Version) -> IpAddr {
+pub fn address(pair: [&str; 2], version: Version) -> IpAddr {
     pair[version as usize].parse().unwrap()
 }
 

@@ -9,6 +9,7 @@ mod gateways;
 mod handovers;
 mod hardships;
 mod hostile;
+mod many;
 mod plain;
 mod signals;
 mod soak;

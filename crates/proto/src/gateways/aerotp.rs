@@ -78,6 +78,8 @@ impl GatewayRepairs {
 #[derive(Debug)]
 pub struct AerotpGateway {
     links: Links,
+    /// True if packets on the links are the other gateway's: the links authenticate them.
+    links_authenticate: bool,
     rules: Vec<Arc<Rule>>,
     secret: [u8; 16],
     /// The TCP halves.
@@ -117,6 +119,7 @@ impl AerotpGateway {
     ) -> AerotpGateway {
         let mut gateway = AerotpGateway {
             links: Links::new(links),
+            links_authenticate: false,
             rules: Vec::new(),
             secret,
             sockets: Sockets::new(secret),
@@ -150,6 +153,12 @@ impl AerotpGateway {
         self.links
             .set_answers_within(delays.max().unwrap_or_default());
         self.rules = rules.into_iter().map(Arc::new).collect();
+    }
+
+    /// Leaves it to the links to authenticate the other gateway: then its connections prove themselves at once, and any
+    /// number of them may open within a round trip.
+    pub fn leave_authentication_to_links(&mut self) {
+        self.links_authenticate = true;
     }
 
     /// Returns the counts of discarded packets and connections.

@@ -124,9 +124,10 @@ impl AerotpGateway {
         now: Instant,
         around: &Around<'_>,
         ends: &Pair,
-        configuration: Configuration,
+        mut configuration: Configuration,
         opens: bool,
     ) -> aerotp::Connection {
+        configuration.trusts_paths = self.links_authenticate;
         let make = match opens {
             true => aerotp::Connection::connect,
             false => aerotp::Connection::accept,
@@ -283,6 +284,8 @@ impl AerotpGateway {
         }
         let aerotp = self.connection(now, around, &ends, configuration, false);
         let mut splice = Splice::new(now, ends, aerotp, Near::Udp, rule, flow);
+        // A known gateway has bounded what it opens itself.
+        splice.is_vouched_for = self.links_authenticate;
         if let Some(offer) = body.header.tcp_offer {
             let profile = fitted(around, profile, Some(offer), ends.1.address);
             let near_mtu = around.mtu_towards(ends.0.address);

@@ -46,6 +46,8 @@ pub(super) struct Splice {
     pub near_spoke: bool,
     /// True once the far end has sent a datagram.
     pub far_spoke: bool,
+    /// True if a gateway has opened it that the links authenticate.
+    pub is_vouched_for: bool,
     /// While it is held, the packet that opened it, needed to refuse it.
     pub opened_by: Option<Box<AerotpPacket>>,
     /// True once the end here has sent all its data.
@@ -85,6 +87,7 @@ impl Splice {
             half_open: true,
             near_spoke: false,
             far_spoke: false,
+            is_vouched_for: false,
             near,
             opened_by: None,
             near_finished: false,
@@ -98,15 +101,17 @@ impl Splice {
         }
     }
 
-    /// Returns true while anyone might have forged the connection: the other gateway or an end is not known to be at its
-    /// packets' source address. The other gateway's ACKs prove it, so this stays true in modes without ACKs; an answer
-    /// proves an end, so this stays true of datagrams that go one way.
-    pub(super) fn is_half_open(&self) -> bool {
+    /// Returns true while anyone might have forged the connection: the other gateway, unless the links authenticate it,
+    /// or an end is not known to be at its packets' source address. The other gateway's ACKs prove it, so this stays true
+    /// in modes without ACKs; an answer proves an end, so this stays true of datagrams that go one way.
+    pub(super) fn is_half_open(&self, links_authenticate: bool) -> bool {
         // One in the journal is as sure as its half here, and its custody must not be dropped.
         let is_kept = self.journaled.as_ref().is_some_and(|it| it.has_begun());
-        let is_gateway_known = self.aerotp.configuration().mode.repeats() && self.aerotp.is_known();
+        let repeats = self.aerotp.configuration().mode.repeats();
+        let is_gateway_known = links_authenticate || repeats && self.aerotp.is_known();
         // The other gateway bounds the TCP halves there.
         let is_far_known = self.far_spoke || !matches!(self.near, Near::Udp);
-        !(is_kept || is_gateway_known && self.near_spoke && is_far_known)
+        let is_known = is_gateway_known && self.near_spoke && is_far_known;
+        !(is_kept || self.is_vouched_for || is_known)
     }
 }

@@ -3,6 +3,7 @@
 mod custody;
 mod links;
 mod losses;
+mod many;
 mod shares;
 
 use super::rules::is_within;
@@ -364,22 +365,31 @@ fn rules_select_by_network_and_code_point() {
 /// cannot prove. Links without authentication leave the connection to its timeout, for anyone could send these.
 #[test]
 fn a_restart_of_the_other_gateway_resets_connections_over_authenticated_links_alone() {
-    for trusts_paths in [true, false] {
-        let mut rules = rules(Mode::NearReliable);
-        rules[0].configuration.trusts_paths = trusts_paths;
-        let (mut row, client) = begin(row(rules.clone()));
+    for is_authenticated in [true, false] {
+        let rules = rules(Mode::NearReliable);
+        let authenticate = |gateway: &mut AerotpGateway| {
+            if is_authenticated {
+                gateway.leave_authentication_to_links();
+            }
+        };
+        let mut row = row(rules.clone());
+        for gateway in [1, 2] {
+            authenticate(row.hosts[gateway].layer_mut::<AerotpGateway>().unwrap());
+        }
+        let (mut row, client) = begin(row);
         row.run_until(at(500));
         let connection = row.hosts[0].connection_mut(client).unwrap();
         connection.write_pattern(7, 20_000);
         row.run_until(at(700));
         let links = [(InterfaceId(0), DataRate::from_bits_per_second(RATE))];
-        let anew = AerotpGateway::new(&links, rules, [22; 16]);
+        let mut anew = AerotpGateway::new(&links, rules, [22; 16]);
+        authenticate(&mut anew);
         *row.hosts[2].layer_mut::<AerotpGateway>().unwrap() = anew;
         let connection = row.hosts[0].connection_mut(client).unwrap();
         connection.write_pattern(7, 20_000);
         row.run_until(at(1_000));
-        assert_eq!(row.seen(0, SocketEvent::Reset).is_some(), trusts_paths);
-        assert_eq!(row.carried(1), usize::from(!trusts_paths));
+        assert_eq!(row.seen(0, SocketEvent::Reset).is_some(), is_authenticated);
+        assert_eq!(row.carried(1), usize::from(!is_authenticated));
     }
 }
 

@@ -255,7 +255,7 @@ impl AerotpGateway {
         let ends = splice.ends;
         let woken = self.custody.count(&mut splice, stays);
         self.touched.extend(woken);
-        if splice.half_open && !(stays && splice.is_half_open()) {
+        if splice.half_open && !(stays && splice.is_half_open(self.links_authenticate)) {
             splice.half_open = false;
             self.half_open.remove(&splice.number);
         }

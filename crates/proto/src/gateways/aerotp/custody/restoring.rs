@@ -32,6 +32,7 @@ impl AerotpGateway {
 
     /// Changes a configuration to that of a connection in the journal.
     pub(in crate::gateways::aerotp) fn for_journal(&self, configuration: &mut Configuration) {
+        configuration.trusts_paths = self.links_authenticate;
         configuration.confirms = true;
         configuration.keeps_until_confirmed = true;
         let age = self
