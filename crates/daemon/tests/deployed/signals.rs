@@ -27,7 +27,7 @@ fn forecast(from: Duration, until: Duration) -> String {
     )
 }
 
-/// Has an operator say something of the first link; returns the answer's words, and asserts that it is agreed.
+/// Has an operator say something of the first link, to which the gateway agrees.
 fn say(gateway: &Daemon, words: &[&str]) {
     let all = [&["link", "wlan0"], words].concat();
     let output = gateway.command(&all).output().unwrap();
