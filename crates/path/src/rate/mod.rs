@@ -30,13 +30,13 @@
 //! | 50 Mbit/s, 20 and 580 ms, losses of 0, 1, 5 % | 49.1, 48.6, 45.2 Mbit/s arrive, or more |
 //! | 10 Mbit/s falls to 100 kbit/s | followed within two round trips, or a datagram's time |
 //! | 50 Mbit/s, 580 ms, from nothing | all of it in the fifth round trip, the handshake's included |
-//! | 20 Mbit/s beside CUBIC, buffers of 0.5, 1, 2 products | 0.5 to 1.9 of CUBIC's at 20 and 100 ms |
-//! | 10 Mbit/s, 580 ms beside CUBIC, the same buffers | 0.4 to 1.1 of CUBIC's |
+//! | 20 Mbit/s beside CUBIC, buffers of 0.5, 1, 2 products | 0.56 to 1.51 of CUBIC's at 20 and 100 ms, over 40 s |
+//! | 10 Mbit/s, 580 ms beside CUBIC, the same buffers | 0.40 to 1.09 of CUBIC's, over 58 s |
 //! | two paths, the second 30 s later, buffers of 0.25 to 2 products | the second has 0.38 to 0.62 from 5 s on, over 580 ms 0.3 to 0.7 from 15 s on |
 //!
 //! Limits:
-//! - With a buffer of a quarter of the product a path takes up to 2.7 times what CUBIC takes for some 20 s, then less than
-//!   twice as much; with one of four products 0.25 to 3.1 times as much.
+//! - With a buffer of a quarter of the product a path takes up to 2.3 times what CUBIC takes, over 40 s and more; with one of
+//!   four products 0.41 to 2.7 times as much, the most at 20 ms.
 //! - Two paths that begin at once over 580 ms had shares of 0.32 and 0.68 after 58 s: probes that make a queue overflow are rare
 //!   there.
 //! - A queue of a few datagrams is not told from their transmission times. At 2 Mbit/s and 50 ms, with room for four, two
