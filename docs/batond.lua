@@ -12,7 +12,8 @@ batond.prefs.key_log = Pref.string("Key log", "", "The file that `key_log` of a 
 local INITIATION, RESPONSE, COOKIE, TRANSPORT, RESET = 1, 2, 3, 4, 5
 local PORT, HEADER, TAG = 4191, 16, 16
 local kinds = { "Initiation", "Response", "Cookie", "Transport", "Reset" }
-local contents = { [0] = "Packet", "AeroTP of a gateway, or a packet without its outer header", "Probe", "Answer", "Receipt", "MTU probe" }
+local contents = { [0] = "Packet", "AeroTP of a gateway, or a packet without its outer header", "Probe", "Answer", "Receipt", "MTU probe", "Notice", "Train" }
+local NOTICE = 6
 local statuses = { [0] = "Bad", "Good", "No key" }
 local BAD, GOOD, UNKNOWN = 0, 1, 2
 
@@ -27,6 +28,7 @@ f.tag_status = ProtoField.uint8("batond.tag.status", "Tag status", base.DEC, sta
 f.content = ProtoField.uint8("batond.content", "Content", base.DEC, contents)
 f.time = ProtoField.uint24("batond.time", "Time of sending, in units of 8.192 µs")
 f.next = ProtoField.uint64("batond.report.next", "Counter after the largest that has arrived")
+f.left = ProtoField.uint32("batond.notice.left", "Milliseconds to the loss of the link")
 f.received = ProtoField.uint32("batond.report.received", "Datagrams received")
 f.echo = ProtoField.uint24("batond.report.echo", "Echo of a time of sending")
 f.held = ProtoField.uint24("batond.report.held", "Held for, in units of 8.192 µs")
@@ -221,13 +223,16 @@ local function add_content(content, pinfo, tree, root)
         local version = math.floor(tvb(4, 1):uint() / 16)
         local name = version == 4 and "ip" or version == 6 and "ipv6" or "data"
         Dissector.get(name):call(tvb(4):tvb(), pinfo, root)
-    elseif kind <= 4 and (tvb:len() == 24 or tvb:len() == 28) then
+    elseif kind <= 4 or kind == NOTICE then
+        local length = tvb:len() - (kind == NOTICE and 4 or 0)
+        if length ~= 24 and length ~= 28 then return end
         branch:add_le(f.next, tvb(4, 8))
         branch:add_le(f.received, tvb(12, 4))
         branch:add_le(f.echo, tvb(16, 3))
         branch:add_le(f.held, tvb(19, 3))
         branch:add_le(f.sequence, tvb(22, 2))
-        if tvb:len() == 28 then branch:add_le(f.received_bytes, tvb(24, 4)) end
+        if length == 28 then branch:add_le(f.received_bytes, tvb(24, 4)) end
+        if kind == NOTICE then branch:add_le(f.left, tvb(length, 4)) end
     end
 end
 
