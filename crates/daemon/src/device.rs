@@ -30,7 +30,7 @@ enum Way {
     /// The node is behind the device: it receives the packets that the kernel sends by it.
     Tun(Tun),
     /// The same, but a packet of a TCP connection or UDP flow may stand for several.
-    OffloadTun(JoiningTun),
+    OffloadTun(Box<JoiningTun>),
     /// The node is beside the kernel: both receive the device's packets.
     Packet(PacketSocket),
 }
@@ -73,7 +73,7 @@ impl Device {
             device: None,
             mtu: Some(Mtu(inside)),
         };
-        let make = |name: &str| JoiningTun::create(name).map(Way::OffloadTun);
+        let make = |name: &str| JoiningTun::create(name).map(|tun| Way::OffloadTun(Box::new(tun)));
         Device::open_as((name, &config), kernel, make).map_err(|error| error.to_string())
     }
 

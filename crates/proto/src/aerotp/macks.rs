@@ -33,13 +33,18 @@ impl Connection {
         }
         self.probing = Probing::default();
         self.paths[self.heard_path].peer_error_rate = mack.error_rate;
-        let mut new = self
-            .sender
-            .arrived((self.sender.acknowledged(), cumulative), &mut self.paths);
+        let heard = (self.heard_path, Self::last_echoed(now, mack));
+        let mut new = self.sender.arrived(
+            (self.sender.acknowledged(), cumulative),
+            &mut self.paths,
+            heard,
+        );
         for range in &mack.received {
-            new += self
-                .sender
-                .arrived((place(range.start), place(range.end())), &mut self.paths);
+            new += self.sender.arrived(
+                (place(range.start), place(range.end())),
+                &mut self.paths,
+                heard,
+            );
         }
         self.sender.acknowledge(cumulative);
         let restored = mack.restored.saturating_sub(self.restored_there);
@@ -74,6 +79,11 @@ impl Connection {
     fn echoed(now: Instant, mack: &Mack) -> Instant {
         let ago = timestamp(now).wrapping_sub(mack.echo);
         Instant::from_nanos(now.as_nanos().saturating_sub(u64::from(ago) * 1000))
+    }
+
+    /// Returns the latest sending time of a packet that the peer echoes: an echo is one of microseconds.
+    fn last_echoed(now: Instant, mack: &Mack) -> Instant {
+        Instant::from_nanos(Self::echoed(now, mack).as_nanos() / 1000 * 1000 + 999)
     }
 
     fn learn_from_echo(&mut self, now: Instant, mack: &Mack, has_met_congestion: bool) {
@@ -124,8 +134,7 @@ impl Connection {
                 cumulative + u64::from(range.end()),
             );
             let until = match missing.damaged {
-                // The echoed packet left within the microsecond of the echo.
-                true => Instant::from_nanos(echoed.as_nanos() / 1000 * 1000 + 999),
+                true => Self::last_echoed(now, mack),
                 false => {
                     let overtaking = overtaking(&self.paths[self.heard_path]);
                     Instant::from_nanos(echoed.as_nanos().saturating_sub(overtaking.as_nanos()))

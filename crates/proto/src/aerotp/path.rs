@@ -34,8 +34,6 @@ pub(super) struct Path {
     pub arrived: u64,
     /// Sending time of the newest packet that is known to have arrived.
     pub newest_arrived: Option<Instant>,
-    /// The same of packets sent only once: after a retransmission it is not known which one has arrived.
-    pub newest_certain: Option<Instant>,
     /// Time since which packets to this address carry the token, until the peer answers.
     pub shown_since: Option<Instant>,
     /// True if packets on another path may reach the peer first, and this path does not replace that one.
@@ -63,7 +61,6 @@ impl Path {
             sent: VecDeque::new(),
             arrived: 0,
             newest_arrived: None,
-            newest_certain: None,
             shown_since: None,
             is_added: false,
             silent: None,

@@ -311,8 +311,14 @@ impl Sender {
     }
 
     /// Takes in that a range has arrived, and notes the newest arrived packet of each path; returns the bytes newly
-    /// acknowledged.
-    pub(super) fn arrived(&mut self, (start, end): (u64, u64), paths: &mut [Path]) -> u64 {
+    /// acknowledged. Of a retransmission it is not known whether it has arrived or the packet before it, unless it left
+    /// over the path of the answer before the packet that is `echoed`.
+    pub(super) fn arrived(
+        &mut self,
+        (start, end): (u64, u64),
+        paths: &mut [Path],
+        (heard_path, echoed): (usize, Instant),
+    ) -> u64 {
         let mut new = 0;
         while let Some((first, sent)) = overlapping(&self.outstanding, start, end, |sent| sent.end)
         {
@@ -322,9 +328,9 @@ impl Sender {
             new += bytes;
             if let Some(path) = paths.get_mut(usize::from(sent.path)) {
                 path.arrived += bytes;
-                path.newest_arrived = path.newest_arrived.max(Some(sent.at));
-                if !sent.again {
-                    path.newest_certain = path.newest_certain.max(Some(sent.at));
+                let is_known = usize::from(sent.path) == heard_path && sent.at <= echoed;
+                if !sent.again || is_known {
+                    path.newest_arrived = path.newest_arrived.max(Some(sent.at));
                 }
             }
             // The receiver kept only a part of it.
@@ -378,8 +384,7 @@ impl Sender {
                     return;
                 }
                 if let Some(sent) = self.outstanding.remove(&start) {
-                    let is_certain = path.newest_certain > Some(at + overtaking);
-                    self.fates.lost = self.fates.lost.saturating_add(u32::from(is_certain));
+                    self.fates.lost = self.fates.lost.saturating_add(1);
                     self.lost.insert(start, sent.end);
                 }
             }

@@ -2,6 +2,7 @@
 
 mod ad_hoc;
 mod aerotp;
+mod aerotp_blocks;
 mod aerotp_gateway_links;
 mod aerotp_gateways;
 mod aerotp_paths;

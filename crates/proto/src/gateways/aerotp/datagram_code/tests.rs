@@ -125,8 +125,8 @@ fn goodput(bit_error_rate: f64) -> f64 {
 #[test]
 fn its_goodput_is_that_of_the_closed_form_and_beats_the_path_without_it() {
     let mut rows = Vec::new();
-    for bit_error_rate in [1e-6, 1e-5, 1e-4, 3e-4, 1e-3] {
-        let plain = 1472.0 / 1500.0 * (12_000.0 * (-bit_error_rate as f64).ln_1p()).exp();
+    for bit_error_rate in [1e-6_f64, 1e-5, 1e-4, 3e-4, 1e-3] {
+        let plain = 1472.0 / 1500.0 * (12_000.0 * (-bit_error_rate).ln_1p()).exp();
         rows.push((bit_error_rate, plain, goodput(bit_error_rate)));
     }
     println!("bit error rate, goodput without and with the code: {rows:.3?}");
@@ -135,7 +135,7 @@ fn its_goodput_is_that_of_the_closed_form_and_beats_the_path_without_it() {
         let least = if bit_error_rate < 3e-6 { 0.97 } else { 1.01 };
         assert!(coded > least * plain, "{bit_error_rate}: {plain} {coded}");
         // Headers of 28 bytes are hit with 1 - (1 - p)^224, and the strongest code takes 204 bytes of 1506.
-        let headers = (224.0 * (-bit_error_rate as f64).ln_1p()).exp();
+        let headers = (224.0 * (-bit_error_rate).ln_1p()).exp();
         assert!(coded > 0.8 * headers, "{bit_error_rate}: {coded}");
     }
 }
