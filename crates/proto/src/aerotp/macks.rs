@@ -33,7 +33,7 @@ impl Connection {
         }
         self.probing = Probing::default();
         self.paths[self.heard_path].peer_error_rate = mack.error_rate;
-        let heard = (self.heard_path, Self::last_echoed(now, mack));
+        let heard = (self.heard_path, Self::echoed(now, mack));
         let mut new = self.sender.arrived(
             (self.sender.acknowledged(), cumulative),
             &mut self.paths,
@@ -79,11 +79,6 @@ impl Connection {
     fn echoed(now: Instant, mack: &Mack) -> Instant {
         let ago = timestamp(now).wrapping_sub(mack.echo);
         Instant::from_nanos(now.as_nanos().saturating_sub(u64::from(ago) * 1000))
-    }
-
-    /// Returns the latest sending time of a packet that the peer echoes: an echo is one of microseconds.
-    fn last_echoed(now: Instant, mack: &Mack) -> Instant {
-        Instant::from_nanos(Self::echoed(now, mack).as_nanos() / 1000 * 1000 + 999)
     }
 
     fn learn_from_echo(&mut self, now: Instant, mack: &Mack, has_met_congestion: bool) {
@@ -134,7 +129,8 @@ impl Connection {
                 cumulative + u64::from(range.end()),
             );
             let until = match missing.damaged {
-                true => Self::last_echoed(now, mack),
+                // The echoed packet left within the microsecond of the echo.
+                true => Instant::from_nanos(echoed.as_nanos() / 1000 * 1000 + 999),
                 false => {
                     let overtaking = overtaking(&self.paths[self.heard_path]);
                     Instant::from_nanos(echoed.as_nanos().saturating_sub(overtaking.as_nanos()))

@@ -32,7 +32,7 @@ pub(super) struct Path {
     pub sent: VecDeque<(Instant, u64)>,
     /// Bytes of data sent over it that have arrived since the last measurement.
     pub arrived: u64,
-    /// Sending time of the newest packet that is known to have arrived.
+    /// Sending time of the newest packet that is known to have arrived: one that was sent once, or is echoed.
     pub newest_arrived: Option<Instant>,
     /// Time since which packets to this address carry the token, until the peer answers.
     pub shown_since: Option<Instant>,

@@ -311,8 +311,8 @@ impl Sender {
     }
 
     /// Takes in that a range has arrived, and notes the newest arrived packet of each path; returns the bytes newly
-    /// acknowledged. Of a retransmission it is not known whether it has arrived or the packet before it, unless it left
-    /// over the path of the answer before the packet that is `echoed`.
+    /// acknowledged. Of a retransmission it is not known whether it has arrived or the packet before it, but that the
+    /// packet which `echoed` names has, over the path that was heard.
     pub(super) fn arrived(
         &mut self,
         (start, end): (u64, u64),
@@ -328,10 +328,12 @@ impl Sender {
             new += bytes;
             if let Some(path) = paths.get_mut(usize::from(sent.path)) {
                 path.arrived += bytes;
-                let is_known = usize::from(sent.path) == heard_path && sent.at <= echoed;
-                if !sent.again || is_known {
-                    path.newest_arrived = path.newest_arrived.max(Some(sent.at));
-                }
+                let known = match sent.again {
+                    false => Some(sent.at),
+                    true if usize::from(sent.path) == heard_path => Some(sent.at.min(echoed)),
+                    true => None,
+                };
+                path.newest_arrived = path.newest_arrived.max(known);
             }
             // The receiver kept only a part of it.
             self.lose_outside((first, sent.end), (start, end));
