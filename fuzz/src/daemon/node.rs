@@ -180,6 +180,11 @@ impl Node {
             match event {
                 MediumEvent::Up => self.set_up(interface, true),
                 MediumEvent::Down => self.set_up(interface, false),
+                MediumEvent::LossExpected(loss) => {
+                    let link = (interface, loss);
+                    self.engine
+                        .foresee(now, link, &mut self.log, &mut self.ports);
+                }
                 MediumEvent::Restarted => {
                     self.engine
                         .handle_restarted_home_agent(now, &mut self.log, &mut self.ports);
