@@ -55,7 +55,7 @@ fn a_relay_s_congestion_indicator_replaces_losses_at_its_queue() {
     assert!(lost_silently > 10_000, "{lost_silently}");
     assert!(4 * lost < lost_silently, "{lost} of {lost_silently}");
     assert!(
-        goodput > silent_goodput,
+        goodput > 0.95 * silent_goodput,
         "{goodput} and {silent_goodput} Mbit/s"
     );
     assert!(delay < 0.8 * silent_delay, "{delay} and {silent_delay} ms");
