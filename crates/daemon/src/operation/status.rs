@@ -365,7 +365,7 @@ impl fmt::Display for Status {
         if let Some(gateway) = &self.gateway {
             writeln!(
                 f,
-                "connections: {}, {} of them of TCP, {} B in custody",
+                "{} connections carried, {} of TCP, {} B in custody",
                 gateway.connections, gateway.tcp, gateway.custody_bytes
             )?;
             for (number, words) in [

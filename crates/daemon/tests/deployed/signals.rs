@@ -277,7 +277,7 @@ fn a_reload_takes_over_rates_rules_and_forecast() {
     let bytes = 10_000;
     Transfer::begin(&world, Version::V4, bytes).end(bytes);
     let status = near.status();
-    assert!(status.contains("connections: 0,"), "{status}");
+    assert!(status.contains("0 connections carried"), "{status}");
     let other = text.replace("rate = \"7 Mbit/s\"\n", "");
     std::fs::write(
         near.config(),
