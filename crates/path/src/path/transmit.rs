@@ -183,7 +183,7 @@ impl Path {
                 let bytes = length as u64 + u64::from(mtu::headers(self.remote));
                 match kind {
                     TRAIN => finder.sent_in_train(now, bytes),
-                    _ => finder.sent(now, bytes),
+                    _ => finder.sent(now, bytes, !matches!(kind, ANSWER | RECEIPT)),
                 }
             }
         }

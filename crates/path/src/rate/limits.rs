@@ -74,6 +74,12 @@ impl Finder {
         self.flight.bytes() as f64 >= least
     }
 
+    /// Returns true if half of what the path holds at the present rate is in flight: an application that sends little
+    /// tells nothing of a lower rate, whatever the variation of its delay.
+    pub(super) fn is_half_full(&self) -> bool {
+        self.is_filled() && self.flight.bytes() as f64 >= self.bandwidth * self.trip() / 2.0
+    }
+
     pub(super) fn trip(&self) -> f64 {
         self.samples.round_trip().unwrap_or(UNKNOWN_TRIP)
     }
@@ -121,7 +127,7 @@ impl Finder {
 
     /// Returns the time since which a report is awaited, and for how long it may be.
     pub(super) fn awaited(&self) -> Option<(Instant, Duration)> {
-        let oldest = self.flight.oldest()?;
+        let oldest = self.flight.oldest_asking()?;
         let queue = self.samples.newest().map_or(0.0, |point| point.queue);
         let expected = oldest + Duration::from_secs_f64(self.trip() + queue);
         let datagram = DATAGRAM / self.bandwidth;

@@ -219,12 +219,12 @@ impl Finder {
     pub(crate) fn sent_in_train(&mut self, now: Instant, bytes: u64) {
         let newest = self.samples.newest().copied();
         self.trains.sent(self.flight.next(), newest.as_ref());
-        self.flight.sent(now, bytes);
+        self.flight.sent(now, bytes, true);
     }
 
-    /// Notes the departure of the next datagram.
-    pub(crate) fn sent(&mut self, now: Instant, bytes: u64) {
-        self.flight.sent(now, bytes);
+    /// Notes the departure of the next datagram, and if the peer reports it soon.
+    pub(crate) fn sent(&mut self, now: Instant, bytes: u64, asks: bool) {
+        self.flight.sent(now, bytes, asks);
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(BURST.as_nanos()));
         let takes = Duration::from_secs_f64(bytes as f64 / self.pacing());
         self.departure = self.departure.max(earliest) + takes;

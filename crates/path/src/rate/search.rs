@@ -123,6 +123,7 @@ impl Finder {
         if !self.is_filled() {
             self.bandwidth = self.bandwidth.max(carried);
         } else if recent.stretch > COLLAPSE_STRETCH
+            && self.is_half_full()
             && latest < COLLAPSE_SHARE * self.bandwidth
             && (is_queued || is_late)
         {
@@ -220,7 +221,7 @@ impl Finder {
             self.learn_loss(rates);
         }
         self.calm_rounds += u32::from(start.next >= self.answered);
-        let (carried, is_filled) = (self.carried(rates.delivered), self.is_filled());
+        let (carried, is_half_full) = (self.carried(rates.delivered), self.is_half_full());
         if self.is_untried && rates.offered >= FOLLOWS * self.bandwidth {
             self.is_untried = false;
             if is_empty && carried < CARRIED * rates.offered {
@@ -242,7 +243,7 @@ impl Finder {
                 self.begin(State::Compete(Cubic::new(now, self.bandwidth * round_trip)));
             }
             State::Drain(false) => {}
-            State::Cruise if !is_empty && is_filled => {
+            State::Cruise if !is_empty && is_half_full => {
                 self.bandwidth = self.bandwidth.min(carried);
                 self.begin(State::Drain(false));
             }

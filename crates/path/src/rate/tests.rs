@@ -27,7 +27,7 @@ fn rates_queue_and_losses_are_those_of_the_reports() {
     let mut flight = Flight::new(at(0), 0);
     let mut samples = Samples::new(at(0));
     for number in 0..11 {
-        flight.sent(at(10 * number), 1_000);
+        flight.sent(at(10 * number), 1_000, true);
     }
     let mut points = Vec::new();
     for number in 0..11_u64 {
@@ -59,7 +59,7 @@ fn rates_queue_and_losses_are_those_of_the_reports() {
     assert_eq!(flight.bytes(), 0);
     // A lost datagram is believed to be lost after three reports.
     assert_eq!((after.sent, after.lost), (5.0, 0.0));
-    flight.sent(at(110), 1_000);
+    flight.sent(at(110), 1_000, true);
     let departed = flight.report(12);
     let told = heard(12, 11, 11 * 972, 160);
     let point = samples.take(at(180), &told, departed, false).unwrap();
@@ -72,7 +72,7 @@ fn a_report_of_nothing_is_no_sample_of_the_queue() {
     let mut finder = Finder::new(at(0), 0);
     finder.reported(at(600), &heard(0, 0, 0, 300));
     for number in 0..10_u64 {
-        finder.sent(at(700 + 100 * number), 100);
+        finder.sent(at(700 + 100 * number), 100, true);
         let count = number as u32 + 1;
         // Of 40 ms there and back, 20 ms there.
         let arrival = 720 + 100 * number;
@@ -135,7 +135,7 @@ fn a_train_whose_beginning_is_not_reported_is_sent_again() {
     let mut finder = Finder::new(at(0), 0);
     for number in 0..3_u64 {
         assert_eq!(send_train(&mut finder, at(1_000 * number)).len(), 10);
-        finder.sent(at(1_000 * number + 500), 1_000);
+        finder.sent(at(1_000 * number + 500), 1_000, true);
         let next = 11 * (number + 1);
         // Only the datagram behind the train has arrived.
         let count = number as u32 + 1;
@@ -156,7 +156,7 @@ fn a_rate_that_is_not_carried_is_not_kept() {
     let (mut sent, mut arrived) = (10_u64, 10_u32);
     for number in 0..120_u64 {
         let now = 200 + number * 1_000 * 8 / 1_200;
-        finder.sent(at(now), 1_000);
+        finder.sent(at(now), 1_000, true);
         sent += 1;
         if number % 4 == 0 {
             arrived += 1;
@@ -174,7 +174,7 @@ fn a_few_late_datagrams_do_not_lower_the_rate() {
     let rate = DataRate::from_bits_per_second(50_000_000);
     finder.set_rate(at(0), Some(rate));
     for number in 0..100_u64 {
-        finder.sent(at(100 * number), 100);
+        finder.sent(at(100 * number), 100, true);
         let count = number as u32 + 1;
         let arrival = 100 * number + 20 + if number > 20 { 30 } else { 0 };
         finder.reported(
@@ -251,7 +251,7 @@ proptest! {
             match action {
                 Action::Send(bytes) => {
                     sent += bytes;
-                    finder.sent(now, bytes);
+                    finder.sent(now, bytes, true);
                 }
                 Action::Report(heard) => finder.reported(now, &heard),
                 Action::Left(next) => finder.left_flight(next),
