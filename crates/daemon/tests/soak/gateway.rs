@@ -64,7 +64,7 @@ pub struct Gateway {
     is_near: bool,
 }
 
-/// What leaves a gateway.
+/// Output of a gateway.
 pub enum Leaves {
     /// A datagram by a link.
     Datagram(usize, Vec<u8>),

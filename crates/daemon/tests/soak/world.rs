@@ -15,7 +15,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// Turns at one moment, more than it can ever need.
 const MOST_TURNS: u32 = 100_000;
 
-/// What arrives somewhere. Gateways are the near one (0) and the far one (1), and so are the machines behind them.
+/// Arrivals at a place. Gateways are the near one (0) and the far one (1), and so are the machines behind them.
 enum Arrival {
     AtGateway(usize, usize, Vec<u8>),
     FromBehind(usize, Packet),

@@ -20,7 +20,7 @@ const WINDOW: u32 = 16 << 20;
 /// A client keeps the first arrival in each of these times.
 const KEPT_EVERY: Duration = Duration::from_millis(10);
 
-/// How often a path is tried, and at which interval.
+/// Tries of a path, and the interval between them.
 const TRIES: u32 = 20;
 const TRY_EVERY: Duration = Duration::from_millis(200);
 

@@ -94,7 +94,7 @@ fn written(batches: &[Vec<Record>]) -> (Vec<u8>, Vec<(usize, Recovered)>) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
-    /// What is read of a file that ends anywhere is what its whole batches say: no more, no less.
+    /// Reads exactly the whole batches of a file that ends anywhere.
     #[test]
     fn any_cut_leaves_the_whole_batches(steps in proptest::collection::vec(any::<(u8, u8, u8)>(), 1..12)) {
         let (file, states) = written(&batches(&steps));
