@@ -58,8 +58,7 @@ pub fn check(data: &[u8]) {
                 service.handle_status(now, InterfaceId(0), TransmitStatus::Queued { pressure });
             }
             2 => {
-                let event =
-                    input.one_of(&[LinkEvent::Up, LinkEvent::Down, LinkEvent::GoingDown(None)]);
+                let event = input.one_of(&[LinkEvent::Up, LinkEvent::Down, LinkEvent::GoingDown]);
                 service.handle_link(now, InterfaceId(1), event);
             }
             _ => {

@@ -106,7 +106,7 @@ impl Engine {
         }
         self.advance(now, owner, outlet);
         let event = match loss {
-            Some(_) => LinkEvent::GoingDown(loss),
+            Some(_) => LinkEvent::GoingDown,
             None => LinkEvent::Rollback,
         };
         self.handle_event(now, (interface, event), owner, outlet);

@@ -211,7 +211,7 @@ impl CrossLayerSignal {
     /// known.
     pub fn of_link(event: LinkEvent, path: Option<PathParameters>) -> Option<CrossLayerSignal> {
         match event {
-            LinkEvent::GoingDown(_) => Some(CrossLayerSignal::GoingDown),
+            LinkEvent::GoingDown => Some(CrossLayerSignal::GoingDown),
             LinkEvent::Rollback => Some(CrossLayerSignal::Rollback),
             LinkEvent::Down => Some(CrossLayerSignal::Disconnected),
             LinkEvent::Up => path.map(CrossLayerSignal::Connected),

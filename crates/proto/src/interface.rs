@@ -2,7 +2,7 @@
 
 use crate::packet::FlowId;
 use crate::rate::DataRate;
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 
 /// An interface, by its index in its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,8 +32,8 @@ pub enum LinkEvent {
     Up,
     /// Link_Parameters_Report: the received power has crossed a threshold.
     ParametersReport,
-    /// Link_Going_Down, with the time at which the link is expected to go down, if that is known (LinkGoingDownTimeInterval).
-    GoingDown(Option<Instant>),
+    /// Link_Going_Down.
+    GoingDown,
     /// Link_Going_Down of a radio network's cell, to be replaced by another cell of the network.
     CellGoingDown,
     /// Link_Event_Rollback: the link stays up after all.
@@ -160,7 +160,7 @@ impl LinkEvent {
             LinkEvent::Detected => "Link_Detected",
             LinkEvent::Up => "Link_Up",
             LinkEvent::ParametersReport | LinkEvent::Parameters(_) => "Link_Parameters_Report",
-            LinkEvent::GoingDown(_) | LinkEvent::CellGoingDown => "Link_Going_Down",
+            LinkEvent::GoingDown | LinkEvent::CellGoingDown => "Link_Going_Down",
             LinkEvent::Rollback => "Link_Event_Rollback",
             LinkEvent::Down => "Link_Down",
             LinkEvent::HandoverImminent => "Link_Handover_Imminent",
@@ -194,6 +194,6 @@ pub enum LinkCommand {
     DiscardQueue,
     /// Report [`LinkEvent::QueueDrained`] once all packets now in the link have left it.
     ReportDrained,
-    /// Report [`LinkEvent::GoingDown(None)`] at the far end: the node is about to leave.
+    /// Report [`LinkEvent::GoingDown`] at the far end: the node is about to leave.
     GoingDown,
 }

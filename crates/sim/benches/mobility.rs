@@ -513,7 +513,7 @@ impl World {
                     self.offer(StationId(number), Way::Forward(event.cell), packet);
                 }
             }
-            LinkEvent::GoingDown(_) => {
+            LinkEvent::GoingDown => {
                 self.asked += 1;
                 node.link_going_down(self.now, InterfaceId(0));
             }

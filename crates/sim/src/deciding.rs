@@ -15,7 +15,7 @@ const EVENTS: [LinkEvent; 10] = [
     LinkEvent::Detected,
     LinkEvent::Up,
     LinkEvent::ParametersReport,
-    LinkEvent::GoingDown(None),
+    LinkEvent::GoingDown,
     LinkEvent::CellGoingDown,
     LinkEvent::Rollback,
     LinkEvent::Down,

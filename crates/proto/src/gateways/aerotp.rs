@@ -413,7 +413,7 @@ impl Layer for AerotpGateway {
             event,
             LinkEvent::Up
                 | LinkEvent::Down
-                | LinkEvent::GoingDown(_)
+                | LinkEvent::GoingDown
                 | LinkEvent::CellGoingDown
                 | LinkEvent::Rollback
                 | LinkEvent::Parameters(_)

@@ -36,7 +36,7 @@ impl World {
             return;
         };
         let event = match event {
-            LinkEvent::CellGoingDown => LinkEvent::GoingDown(None),
+            LinkEvent::CellGoingDown => LinkEvent::GoingDown,
             event => event,
         };
         let told_up = &mut self.net.wires[link].told_up;
@@ -46,7 +46,7 @@ impl World {
                 true
             }
             LinkEvent::Down => core::mem::take(told_up),
-            LinkEvent::GoingDown(_) | LinkEvent::Rollback => *told_up,
+            LinkEvent::GoingDown | LinkEvent::Rollback => *told_up,
             _ => false,
         };
         if !is_news {

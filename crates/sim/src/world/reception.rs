@@ -72,7 +72,7 @@ impl World {
         let node = mobile.node.0;
         let is_told = mobile.protocol.is_some() && mobile.attached == Some(link);
         match event.news {
-            LinkEvent::Up | LinkEvent::Down | LinkEvent::GoingDown(_) | LinkEvent::Rollback => {
+            LinkEvent::Up | LinkEvent::Down | LinkEvent::GoingDown | LinkEvent::Rollback => {
                 if !is_told {
                     self.record_link_signal(node, link, event.news);
                 }

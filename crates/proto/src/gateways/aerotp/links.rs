@@ -131,7 +131,7 @@ impl Link {
                 }
             }
             LinkEvent::Down => self.is_up = false,
-            LinkEvent::GoingDown(_) | LinkEvent::CellGoingDown => self.is_leaving = true,
+            LinkEvent::GoingDown | LinkEvent::CellGoingDown => self.is_leaving = true,
             LinkEvent::Rollback => self.is_leaving = false,
             LinkEvent::Parameters(parameters) if parameters.outgoing != self.rate.limit() => {
                 self.set_rate(parameters.outgoing);

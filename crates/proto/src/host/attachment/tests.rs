@@ -241,7 +241,7 @@ fn the_protocol_hears_what_the_attachment_says() {
     }
     let protocol: &Protocol = host.layer().unwrap();
     let expected = [
-        (0, LinkEvent::GoingDown(None)),
+        (0, LinkEvent::GoingDown),
         (0, LinkEvent::Down),
         (1, LinkEvent::HandoverImminent),
         (1, LinkEvent::Up),

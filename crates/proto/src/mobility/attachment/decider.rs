@@ -193,7 +193,7 @@ impl Decider {
                 (known.view.up, known.view.going_down) = (false, false);
                 known.down_since.get_or_insert(now);
             }
-            LinkEvent::GoingDown(_) => known.view.going_down = true,
+            LinkEvent::GoingDown => known.view.going_down = true,
             LinkEvent::Rollback => known.view.going_down = false,
             _ => {}
         }

@@ -41,8 +41,8 @@ impl Attachment {
             LinkEvent::Up => self.handle_network_up(now, interface),
             LinkEvent::Down => self.handle_network_down(now, interface),
             LinkEvent::HandoverImminent => self.handle_cell_change(now, interface),
-            LinkEvent::CellGoingDown => self.pass_on(interface, LinkEvent::GoingDown(None)),
-            LinkEvent::GoingDown(_) | LinkEvent::Rollback => {
+            LinkEvent::CellGoingDown => self.pass_on(interface, LinkEvent::GoingDown),
+            LinkEvent::GoingDown | LinkEvent::Rollback => {
                 self.pass_on(interface, event);
                 self.tell_policy(now, interface, event);
             }
@@ -139,7 +139,7 @@ impl Attachment {
     /// Passes on the events that change something for the node.
     fn pass_on(&mut self, interface: InterfaceId, event: LinkEvent) {
         match event {
-            LinkEvent::Up | LinkEvent::Down | LinkEvent::GoingDown(_) | LinkEvent::Rollback => {
+            LinkEvent::Up | LinkEvent::Down | LinkEvent::GoingDown | LinkEvent::Rollback => {
                 self.say(interface, event);
             }
             _ => {}
@@ -188,7 +188,7 @@ impl Attachment {
                 true
             }
             LinkEvent::Down => core::mem::take(&mut access.told_up),
-            LinkEvent::GoingDown(_) => access.told_up,
+            LinkEvent::GoingDown => access.told_up,
             _ => true,
         };
         if is_news {

@@ -261,7 +261,7 @@ impl Attachment {
     /// one stays up. Then drain [`poll`](Self::poll).
     pub fn foresee(&mut self, now: Instant, interface: InterfaceId, goes_down: bool) {
         let event = match goes_down {
-            true => LinkEvent::GoingDown(None),
+            true => LinkEvent::GoingDown,
             false => LinkEvent::Rollback,
         };
         let used = self.in_use();
@@ -379,7 +379,7 @@ impl Attachment {
     fn announce_leaving(&mut self, next: Option<InterfaceId>) {
         self.signal(Signal::Announced);
         if let Some(interface) = self.attached
-            && self.say(interface, LinkEvent::GoingDown(None))
+            && self.say(interface, LinkEvent::GoingDown)
         {
             self.command(interface, LinkCommand::GoingDown);
         }

@@ -154,7 +154,7 @@ impl Policy {
                 match event {
                     LinkEvent::Up => failback.handle_link(now, rank, true),
                     LinkEvent::Down => failback.handle_link(now, rank, false),
-                    LinkEvent::GoingDown(_) => failback.handle_going_down(now, rank, true),
+                    LinkEvent::GoingDown => failback.handle_going_down(now, rank, true),
                     LinkEvent::Rollback => failback.handle_going_down(now, rank, false),
                     _ => {}
                 }

@@ -173,7 +173,7 @@ pub(super) fn remote_event(
     let (event, rate) = match event.change {
         LinkChange::Up => (LinkEvent::Up, None),
         LinkChange::Down => (LinkEvent::Down, None),
-        LinkChange::GoingDown => (LinkEvent::GoingDown(None), None),
+        LinkChange::GoingDown => (LinkEvent::GoingDown, None),
         LinkChange::Rate { rate, .. } => (LinkEvent::ParametersReport, Some(kilobits(rate.into()))),
     };
     Some(RemoteEvent { link, event, rate })

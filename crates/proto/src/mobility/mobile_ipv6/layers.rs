@@ -119,7 +119,7 @@ impl Layer for AccessRouters {
     ) {
         self.set_time(now);
         self.tell(interface, |router| match (event, neighbor.address) {
-            (LinkEvent::GoingDown(_), _) => router.handle_departure(now, neighbor),
+            (LinkEvent::GoingDown, _) => router.handle_departure(now, neighbor),
             (LinkEvent::Down, _) => router.handle_loss(now, neighbor),
             (LinkEvent::Up, _) => router.handle_arrival(now, neighbor),
             (LinkEvent::Rollback, IpAddr::V6(address)) => router.handle_return(now, address),
@@ -191,7 +191,7 @@ impl Layer for MobileNode {
         match *signal {
             Signal::Link(interface, event) => match event {
                 LinkEvent::Up => self.link_up(now, interface),
-                LinkEvent::GoingDown(_) => self.link_going_down(now, interface),
+                LinkEvent::GoingDown => self.link_going_down(now, interface),
                 LinkEvent::Rollback => self.link_rollback(now, interface),
                 LinkEvent::Down => self.link_down(now, interface),
                 LinkEvent::HandoverImminent => self.prefer(now, interface),

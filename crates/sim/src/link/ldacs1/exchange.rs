@@ -290,7 +290,7 @@ impl<'a> Exchange<'a> {
                     let kind = MessageKind::HandoverCommand { to, packet_bit };
                     self.air.message(heard, station, cell, kind);
                     let event = match packet_bit {
-                        true => LinkEvent::GoingDown(None),
+                        true => LinkEvent::GoingDown,
                         false => LinkEvent::HandoverImminent,
                     };
                     self.air.event(Event {

@@ -158,7 +158,7 @@ impl Network {
         if station.is_alone != is_alone {
             station.is_alone = is_alone;
             let event = match is_alone {
-                true => LinkEvent::GoingDown(None),
+                true => LinkEvent::GoingDown,
                 false => LinkEvent::Rollback,
             };
             self.air.event(Event::new(now, id, cell, event));

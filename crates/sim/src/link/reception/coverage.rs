@@ -63,7 +63,7 @@ impl Coverage {
                 going_down = false;
             }
             if good.to < span.to && !going_down {
-                told.push((good.to.max(up), LinkEvent::GoingDown(None)));
+                told.push((good.to.max(up), LinkEvent::GoingDown));
                 going_down = true;
             }
         }
@@ -126,7 +126,7 @@ mod tests {
             (45.257, LinkEvent::Detected),
             (45.307, LinkEvent::Up),
             (46.009, LinkEvent::ParametersReport),
-            (53.991, LinkEvent::GoingDown(None)),
+            (53.991, LinkEvent::GoingDown),
             (54.743, LinkEvent::Down),
         ];
         let one = access_points(&[5e3]);
@@ -151,7 +151,7 @@ mod tests {
             LinkEvent::Detected,
             LinkEvent::Up,
             LinkEvent::ParametersReport,
-            LinkEvent::GoingDown(None),
+            LinkEvent::GoingDown,
             LinkEvent::Down,
         ];
         assert_eq!(turns(&near), once);
@@ -160,10 +160,10 @@ mod tests {
             turns(&fading)[3..],
             [
                 LinkEvent::ParametersReport,
-                LinkEvent::GoingDown(None),
+                LinkEvent::GoingDown,
                 LinkEvent::ParametersReport,
                 LinkEvent::Rollback,
-                LinkEvent::GoingDown(None),
+                LinkEvent::GoingDown,
                 LinkEvent::Down
             ]
         );
@@ -189,7 +189,7 @@ mod tests {
             [
                 (46.009, LinkEvent::ParametersReport),
                 (54.257, LinkEvent::Up),
-                (54.257, LinkEvent::GoingDown(None)),
+                (54.257, LinkEvent::GoingDown),
                 (54.743, LinkEvent::Down)
             ]
         );
@@ -202,10 +202,7 @@ mod tests {
             from_m: 5e3,
             ..RUN
         };
-        let expected = [
-            (23.991, LinkEvent::GoingDown(None)),
-            (24.743, LinkEvent::Down),
-        ];
+        let expected = [(23.991, LinkEvent::GoingDown), (24.743, LinkEvent::Down)];
         assert_eq!(told(&access_points(&[5e3]), &run), expected);
     }
 }

@@ -67,7 +67,7 @@ impl LineOfSight {
             if !self.announced.is_zero() {
                 let ahead = span.to.saturating_since(Instant::ZERO + self.announced);
                 let at = span.from.max(Instant::ZERO + ahead);
-                told.push((at, LinkEvent::GoingDown(Some(span.to))));
+                told.push((at, LinkEvent::GoingDown));
             }
             told.push((span.to, LinkEvent::Down));
         }
@@ -107,7 +107,7 @@ impl Signal {
 #[cfg(test)]
 mod tests {
     use super::super::Reception;
-    use super::super::tests::{RUN, at, told};
+    use super::super::tests::{RUN, told};
     use super::*;
 
     /// A tunnel from 10 to 20 km.
@@ -146,7 +146,7 @@ mod tests {
         ];
         assert_eq!(told(&satellite(0.0), &RUN), plain);
         let mut announced = plain.to_vec();
-        announced.insert(0, (98.0, LinkEvent::GoingDown(Some(at(100.0)))));
+        announced.insert(0, (98.0, LinkEvent::GoingDown));
         assert_eq!(told(&satellite(2.0), &RUN), announced);
     }
 

@@ -50,9 +50,7 @@ impl World {
                 }
                 self.reroute(link, own);
             }
-            LinkCommand::GoingDown => self
-                .net
-                .tell_network_later(link, LinkEvent::GoingDown(None)),
+            LinkCommand::GoingDown => self.net.tell_network_later(link, LinkEvent::GoingDown),
         }
     }
 

@@ -15,11 +15,11 @@ impl World {
         match event.event {
             LinkEvent::Up => self.radio_up(radio, event),
             LinkEvent::Down => self.radio_down(radio, event),
-            LinkEvent::GoingDown(_) if event.other.is_some() => {
+            LinkEvent::GoingDown if event.other.is_some() => {
                 self.describe_target(radio, event);
                 self.tell_of_cell(link, LinkEvent::CellGoingDown);
             }
-            LinkEvent::GoingDown(_) | LinkEvent::Rollback => self.tell_of_cell(link, event.event),
+            LinkEvent::GoingDown | LinkEvent::Rollback => self.tell_of_cell(link, event.event),
             LinkEvent::HandoverImminent => {
                 let Some(to) = event.other else { return };
                 self.net.radios[radio].aircraft[station.0 as usize].hands_over = true;

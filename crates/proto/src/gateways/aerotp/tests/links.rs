@@ -144,7 +144,7 @@ fn a_silence_found_by_one_connection_is_known_to_all() {
 #[test]
 fn a_link_about_to_go_down_is_left_until_it_stays_after_all() {
     let mut scene = Scene::new(1);
-    scene.say(LinkEvent::GoingDown(Some(at(9_000))));
+    scene.say(LinkEvent::GoingDown);
     scene.write(0, 30_000);
     scene.row.run_until(at(1_000));
     assert_eq!(scene.data_over(at(500))[0], 0);

@@ -18,7 +18,7 @@ fn events() -> impl Strategy<Value = LinkEvent> {
         LinkEvent::Detected,
         LinkEvent::Up,
         LinkEvent::ParametersReport,
-        LinkEvent::GoingDown(None),
+        LinkEvent::GoingDown,
         LinkEvent::CellGoingDown,
         LinkEvent::Rollback,
         LinkEvent::Down,
@@ -95,7 +95,7 @@ impl Rules {
                     let was_up = core::mem::take(&mut self.told_up[interface.0]);
                     prop_assert!(was_up || !registers, "down again");
                 }
-                LinkEvent::GoingDown(_) => {
+                LinkEvent::GoingDown => {
                     prop_assert!(self.told_up[interface.0] || !registers, "down already");
                 }
                 _ => {}

@@ -47,10 +47,7 @@ fn the_network_changes_the_cell() {
     mobile.hear(1000, 2, LinkEvent::CellGoingDown);
     assert_eq!(
         mobile.told_at(1000),
-        [
-            "transports: 2 GoingDown(None)",
-            "protocol: 2 GoingDown(None)"
-        ]
+        ["transports: 2 GoingDown", "protocol: 2 GoingDown"]
     );
     mobile.hear(2000, 2, LinkEvent::HandoverImminent);
     assert_eq!(
@@ -210,7 +207,7 @@ fn preference_leaves_a_network_and_not_a_cell() {
         told.iter().all(|(_, what)| what != "attached 0"),
         "{told:?}"
     );
-    mobile.hear(5000, 2, LinkEvent::GoingDown(None));
+    mobile.hear(5000, 2, LinkEvent::GoingDown);
     assert_eq!(
         mobile.told_at(5000)[2..],
         [

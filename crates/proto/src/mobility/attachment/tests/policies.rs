@@ -48,10 +48,10 @@ fn a_lost_link_is_left_at_the_bound_and_returned_to_softly() {
 fn a_link_that_says_that_it_is_going_down_is_left_at_once_and_softly() {
     let mut mobile = Timeline::begin(settings(preference(&[0, 1])), &[0, 1]);
     mobile.told(0);
-    mobile.hear(1000, 0, LinkEvent::GoingDown(None));
+    mobile.hear(1000, 0, LinkEvent::GoingDown);
     let expected = [
-        "transports: 0 GoingDown(None)",
-        "protocol: 0 GoingDown(None)",
+        "transports: 0 GoingDown",
+        "protocol: 0 GoingDown",
         "begun soft 0 to 1 at 1000",
         "1: Attach",
         "attached 1",
@@ -91,8 +91,8 @@ fn a_mobile_that_breaks_first_announces_a_round_trip_ahead() {
     mobile.hear(1000, 0, LinkEvent::Up);
     let expected = [
         "announced",
-        "transports: 1 GoingDown(None)",
-        "protocol: 1 GoingDown(None)",
+        "transports: 1 GoingDown",
+        "protocol: 1 GoingDown",
         "1: GoingDown",
     ];
     assert_eq!(mobile.told_at(1000), expected);
@@ -162,7 +162,7 @@ fn a_mobile_with_a_protocol_is_on_all_links() {
     };
     let mut mobile = Timeline::begin(settings, &[0, 1]);
     assert_eq!(mobile.told_at(0)[5..], ["1: Attach", "protocol: 1 Up"]);
-    mobile.hear(1000, 0, LinkEvent::GoingDown(None));
+    mobile.hear(1000, 0, LinkEvent::GoingDown);
     assert_eq!(
         mobile.told_at(1000).last().unwrap(),
         "protocol: 1 HandoverImminent"
@@ -287,7 +287,7 @@ fn a_decision_hears_what_is_measured_and_answers() {
 /// A link in use that is down is left as lost, whatever the answer; the links of a hard handover are broken.
 #[test]
 fn a_decision_leaves_a_link_softly_or_hard_or_as_lost() {
-    let going_down = Occasion::Said(0, LinkEvent::GoingDown(None));
+    let going_down = Occasion::Said(0, LinkEvent::GoingDown);
     let hard = Answer::Use {
         link: 1,
         soft: false,
@@ -296,14 +296,14 @@ fn a_decision_leaves_a_link_softly_or_hard_or_as_lost() {
     let down = Occasion::Said(1, LinkEvent::Down);
     let (mut mobile, _) = decided(&[(going_down, hard), (down, use_softly(0))], &[0, 1]);
     mobile.told(0);
-    mobile.hear(1000, 1, LinkEvent::GoingDown(None));
+    mobile.hear(1000, 1, LinkEvent::GoingDown);
     let told = mobile.told(1200);
     let told: Vec<(u64, &str)> = told.iter().map(|(at, what)| (*at, what.as_str())).collect();
     assert_eq!(
         told,
         [
-            (1000, "transports: 1 GoingDown(None)"),
-            (1000, "protocol: 1 GoingDown(None)"),
+            (1000, "transports: 1 GoingDown"),
+            (1000, "protocol: 1 GoingDown"),
             (1000, "begun hard 1 to 0 at 1000"),
             (1000, "0: detach"),
             (1000, "1: detach"),
@@ -412,7 +412,7 @@ fn questions(asked: &Asked) -> Vec<(Instant, Option<usize>, Vec<bool>)> {
 #[test]
 fn an_answer_may_come_later() {
     let (mut mobile, asked) = slowly_decided();
-    mobile.hear(1000, 0, LinkEvent::GoingDown(None));
+    mobile.hear(1000, 0, LinkEvent::GoingDown);
     mobile.hear(1010, 1, LinkEvent::ParametersReport);
     mobile.told(1010);
     mobile.hear(1020, 0, LinkEvent::Down);

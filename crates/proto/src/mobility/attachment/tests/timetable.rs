@@ -211,8 +211,8 @@ fn a_handover_may_be_announced() {
     }]);
     let expected = [
         "announced",
-        "transports: 0 GoingDown(None)",
-        "protocol: 0 GoingDown(None)",
+        "transports: 0 GoingDown",
+        "protocol: 0 GoingDown",
         "0: GoingDown",
     ];
     assert_eq!(mobile.told_at(9600), expected);
@@ -232,7 +232,7 @@ fn a_link_that_is_down_does_not_say_that_it_will_be() {
     mobile.told(9000);
     assert_eq!(
         mobile.told_at(9600),
-        ["announced", "transports: 0 GoingDown(None)"]
+        ["announced", "transports: 0 GoingDown"]
     );
 }
 

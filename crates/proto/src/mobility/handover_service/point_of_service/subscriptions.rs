@@ -118,7 +118,7 @@ impl Subscriptions {
         let changes: Vec<LinkChange> = match event {
             LinkEvent::Up => vec![LinkChange::Up],
             LinkEvent::Down => vec![LinkChange::Down],
-            LinkEvent::GoingDown(_) => vec![LinkChange::GoingDown],
+            LinkEvent::GoingDown => vec![LinkChange::GoingDown],
             LinkEvent::Parameters(_) => own.crossed(before, link.rate),
             _ => return false,
         };

@@ -176,7 +176,7 @@ fn lost_requests_and_responses_are_made_good() {
 fn an_event_is_reported_and_acknowledged() {
     let mut world = served();
     for (event, name) in [
-        (LinkEvent::GoingDown(None), GOING_DOWN),
+        (LinkEvent::GoingDown, GOING_DOWN),
         (LinkEvent::Down, DOWN),
         (LinkEvent::Up, UP),
     ] {
