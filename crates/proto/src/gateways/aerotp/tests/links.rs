@@ -1,6 +1,7 @@
 //! Two links between the gateways: both are used, and one that is silent or about to go down is left by all connections.
 
 use super::*;
+use crate::aerotp::Blocks;
 use crate::testing::Hop;
 
 /// Interfaces of both gateways: to the host beside them, and to the two links.
@@ -57,7 +58,11 @@ struct Scene {
 
 impl Scene {
     fn new(connections: usize) -> Scene {
-        let mut row = two_links(rules(Mode::NearReliable));
+        Scene::with(rules(Mode::NearReliable), connections)
+    }
+
+    fn with(rules: Vec<Rule>, connections: usize) -> Scene {
+        let mut row = two_links(rules);
         row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
         let clients: Vec<SocketId> = (0..connections)
             .map(|_| row.connect(&Profile::linux_6()))
@@ -83,9 +88,28 @@ impl Scene {
 
     /// Reports an event of the first link to the client's gateway.
     fn say(&mut self, event: LinkEvent) {
+        self.say_of(0, event);
+    }
+
+    /// Reports an event of a link to the client's gateway.
+    fn say_of(&mut self, link: usize, event: LinkEvent) {
         let now = self.row.now();
-        self.row.hosts[1].handle_link(now, LINKS[0], event);
+        self.row.hosts[1].handle_link(now, LINKS[link], event);
         self.row.settle();
+    }
+
+    /// Writes 25 kB, and returns the number of repair packets in the next half second.
+    fn repairs_of_more(&mut self) -> usize {
+        let since = self.row.now();
+        self.write(0, 25_000);
+        self.row.run_until(since + Duration::from_millis(500));
+        let sent = self.row.sent.iter().filter(|sent| sent.at >= since);
+        let is_repair = |place: crate::wire::aerotp::BlockPlace| place.is_repair();
+        sent.filter(|sent| match &sent.packet.body {
+            Body::Aerotp(packet) => packet.header.block.is_some_and(is_repair),
+            _ => false,
+        })
+        .count()
     }
 
     /// Returns the number of packets with data that left over each link since a time.
@@ -167,4 +191,23 @@ fn data_in_flight_on_a_link_that_goes_down_leaves_again_over_the_other() {
     scene.say(LinkEvent::Down);
     scene.row.run_until(at(515 + 48 + 22 + 80));
     assert_eq!(scene.came(0), 30_000);
+}
+
+/// Without a loss there is no repair packet. Of a link that is about to go down a fifth is assumed to be lost, as long as
+/// no other carries the data.
+#[test]
+fn repair_packets_are_raised_while_the_last_link_is_about_to_go_down() {
+    let mut rules = rules(Mode::NearReliable);
+    rules[0].configuration.blocks = Some(Blocks::Adaptive);
+    let mut scene = Scene::with(rules, 1);
+    assert_eq!(scene.repairs_of_more(), 0);
+    scene.say_of(0, LinkEvent::GoingDown);
+    assert_eq!(scene.repairs_of_more(), 0);
+    scene.say_of(1, LinkEvent::Down);
+    // 18 packets with data, and half as many at most.
+    let raised = scene.repairs_of_more();
+    assert!((4..=9).contains(&raised), "{raised}");
+    scene.say_of(0, LinkEvent::Rollback);
+    assert_eq!(scene.repairs_of_more(), 0);
+    assert_eq!(scene.came(0), 100_000);
 }
