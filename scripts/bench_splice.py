@@ -3,7 +3,8 @@
 `make bench-daemon` runs it, as root. The peer is the least that any TCP gateway does: on each side a process accepts
 the connection, opens one to the next side, and moves the data by splice(2), without encryption and without copies.
 Everything on one side has one core: the host, the gateway or the splice, and the kernel. The two take turns over the
-same pair of devices, first at 1 Gbit/s, then without a limit. The gateways find the rate themselves.
+same pair of devices, first at 1 Gbit/s, then without a limit. The gateways find the rate themselves. All of it is
+measured with custody in memory, and again with custody on disk.
 """
 
 from __future__ import annotations
@@ -28,14 +29,15 @@ SECONDS, FIRST = 5.0, 2.0
 GATEWAYS, SPLICE = "batond's gateways", "bare splice"
 # The hosts, each with its network: the gateways carry what goes to the other one's.
 HOSTS = {"home": "10.9.0.1", "vehicle": "10.7.0.1"}
+CUSTODY = {"memory": "", "disk": '[custody]\nkind = "disk"\ndirectory = "{folder}"'}
 SPLICE_PORT = 5301
 LISTENING = "listening"
 # The most bytes that a pipe takes without privileges.
 PIPE = 1 << 20
 
 
-def start(bench: Bench) -> None:
-    """Starts both gateways and both splices."""
+def start(bench: Bench, custody: str) -> None:
+    """Starts both gateways, with a kind of custody, and both splices."""
     keys = {side: bench.key("gateway", side) for side in CORES}
     for side, way in {"home": "listen", "vehicle": "endpoint"}.items():
         ip("-n", bench.names[side], "addr", "add", f"{HOSTS[side]}/32", "dev", "lo")
@@ -45,6 +47,7 @@ private_key = "{keys[side][0]}"
 networks = ["{HOSTS[other(side)]}/32"]
 peer = {{ public_key = "{keys[other(side)][1]}" }}
 links = [{{ name = "wire", {way} = "{OUTSIDE["home"]}:4191" }}]
+{CUSTODY[custody].format(folder=bench.folder / f"journal-{side}")}
 """)
         bench.start(side, bench.batond, "gateway", config)
     nexts = {"home": (OUTSIDE["vehicle"], SPLICE_PORT), "vehicle": (HOSTS["vehicle"], PORT)}
@@ -111,7 +114,7 @@ def measure(bench: Bench, way: str) -> float:
     taking.stdout.readline()
     to = {GATEWAYS: (HOSTS["vehicle"], PORT), SPLICE: ("127.0.0.1", SPLICE_PORT)}[way]
     subprocess.run(bench.command("home", *script, "send", *map(str, to)), check=True)
-    output, _ = taking.communicate(timeout=30)
+    output, _ = taking.communicate(timeout=300)
     return float(output)
 
 
@@ -132,21 +135,28 @@ def main(batond: Path) -> None:
     """Prints the table."""
     # Namespaces and processes go then, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        bench = Bench(batond.resolve(), Path(folder), stack)
-        start(bench)
-        print(f"load of the machine: {os.getloadavg()[0]:.1f}")
-        print(f"{'TCP, one connection':<34} {'Gbit/s':>7} {'lowest':>7} {'highest':>7} {'of a splice':>12}")
-        for link, change in (("1 Gbit/s", limit), ("no limit", unlimit)):
-            change(bench)
-            rates: dict[str, list[float]] = {SPLICE: [], GATEWAYS: []}
-            for _ in range(ROUNDS):
-                for way, all_of in rates.items():
-                    all_of.append(measure(bench, way))
-            for way, all_of in rates.items():
-                ratio = statistics.median(own / bare for own, bare in zip(all_of, rates[SPLICE], strict=True))
-                figures = f"{statistics.median(all_of):>7.2f} {min(all_of):>7.2f} {max(all_of):>7.2f}"
-                print(f"{f'{link}, {way}':<34} {figures} {f'{ratio:.2f} x':>12}", flush=True)
+    print(f"load of the machine: {os.getloadavg()[0]:.1f}")
+    print(f"{'TCP, one connection':<54} {'Gbit/s':>7} {'lowest':>7} {'highest':>7} {'of a splice':>12}")
+    for custody in CUSTODY:
+        # The journal goes where temporary files go: a memory's file system would hide its cost.
+        with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+            bench = Bench(batond.resolve(), Path(folder), stack)
+            start(bench, custody)
+            for link, change in (("1 Gbit/s", limit), ("no limit", unlimit)):
+                change(bench)
+                compare(bench, f"{link}, custody {'in' if custody == 'memory' else 'on'} {custody}")
+
+
+def compare(bench: Bench, case: str) -> None:
+    """Prints the rates of both ways, in turns."""
+    rates: dict[str, list[float]] = {SPLICE: [], GATEWAYS: []}
+    for _ in range(ROUNDS):
+        for way, all_of in rates.items():
+            all_of.append(measure(bench, way))
+    for way, all_of in rates.items():
+        ratio = statistics.median(own / bare for own, bare in zip(all_of, rates[SPLICE], strict=True))
+        figures = f"{statistics.median(all_of):>7.2f} {min(all_of):>7.2f} {max(all_of):>7.2f}"
+        print(f"{f'{case}: {way}':<54} {figures} {f'{ratio:.2f} x':>12}", flush=True)
 
 
 if __name__ == "__main__":

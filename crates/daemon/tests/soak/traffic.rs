@@ -20,8 +20,8 @@ const DATAGRAMS: u16 = 5002;
 const STREAM: u32 = 7;
 /// Transfers at the same time.
 const MOST: usize = 5;
-/// Datagrams that the gateways may hold when one of them restarts: those of a minute.
-const HELD: u64 = 600;
+/// Datagrams that may overtake one that is sent again: those of a minute.
+const OVERTAKEN: u64 = 600;
 
 /// A host with applications.
 pub struct Machine {
@@ -101,8 +101,8 @@ pub struct Traffic {
     reset: u64,
     datagrams: u64,
     arrived: BTreeSet<u64>,
-    /// Datagrams sent when a gateway restarted, by restart.
-    restarts: Vec<u64>,
+    /// At each restart of a gateway, the latest datagram that had arrived, and the number sent.
+    restarts: Vec<(u64, u64)>,
 }
 
 impl End {
@@ -266,7 +266,8 @@ impl Traffic {
 
     /// Gives up all transfers: a gateway has lost its state.
     pub fn give_up(&mut self) {
-        self.restarts.push(self.datagrams);
+        let latest = self.arrived.last().copied().unwrap_or(0);
+        self.restarts.push((latest, self.datagrams));
         for transfer in core::mem::take(&mut self.transfers) {
             self.reset += 1;
             let ends = [
@@ -290,19 +291,16 @@ impl Traffic {
         assert!(done > 10 && arrived as u64 > datagrams / 2);
         let lost = (0..datagrams).filter(|number| !self.arrived.contains(number));
         let strays: Vec<_> = lost.filter(|number| !self.is_of_restart(*number)).collect();
-        assert!(
-            strays.is_empty(),
-            "{strays:?}; restarts: {:?}",
-            self.restarts
-        );
+        let restarts = &self.restarts;
+        assert!(strays.is_empty(), "{strays:?}; restarts: {restarts:?}");
     }
 
-    /// Returns whether a restart explains a datagram's loss: a gateway held it then, or it came before the other one
-    /// had noticed.
+    /// Returns whether a restart explains a datagram's loss: it was under way then, or it was sent before the other
+    /// gateway had noticed.
     fn is_of_restart(&self, number: u64) -> bool {
-        self.restarts.iter().any(|&restart| {
-            let noticed = self.arrived.range(restart..).next();
-            restart <= number + HELD && noticed.is_none_or(|&noticed| number < noticed)
+        self.restarts.iter().any(|&(latest, sent)| {
+            let noticed = self.arrived.range(sent..).next();
+            latest <= number + OVERTAKEN && noticed.is_none_or(|&noticed| number < noticed)
         })
     }
 }
