@@ -316,6 +316,12 @@ impl Gateway {
         (gateway.connections(), gateway.halves(), gateway.custody())
     }
 
+    /// Returns the number of datagrams that found no room.
+    pub fn refused(&mut self) -> u64 {
+        let gateway = self.engine.host_mut().layer::<AerotpGateway>().unwrap();
+        gateway.discards().datagrams
+    }
+
     /// Describes the connections carried.
     pub fn connections(&mut self) -> Vec<String> {
         let gateway = self.engine.host_mut().layer::<AerotpGateway>().unwrap();

@@ -34,6 +34,8 @@ pub struct World {
     numbers: Numbers,
     incarnation: u8,
     faults: u64,
+    /// Datagrams refused by gateways that have restarted since.
+    refused: u64,
 }
 
 impl World {
@@ -49,6 +51,7 @@ impl World {
             numbers,
             incarnation: 1,
             faults: 0,
+            refused: 0,
         }
     }
 
@@ -96,6 +99,7 @@ impl World {
     fn restart(&mut self) {
         self.incarnation += 1;
         let place = self.numbers.below(2) as usize;
+        self.refused += self.gateways[place].refused();
         self.gateways[place] = Gateway::start(self.now, place == 0, self.incarnation);
         self.traffic.give_up();
     }
@@ -202,7 +206,8 @@ impl World {
 
     /// Checks that all is over; returns the memory of each gateway.
     pub fn finish(mut self) -> [i64; 2] {
-        self.traffic.finish();
+        let refused = self.gateways.each_mut().map(Gateway::refused);
+        self.traffic.finish(self.refused + refused[0] + refused[1]);
         println!("{} faults, {} restarts", self.faults, self.incarnation - 1);
         for gateway in &mut self.gateways {
             let left = gateway.connections();

@@ -386,6 +386,11 @@ impl Connection {
         self.sender.written()
     }
 
+    /// Returns the number of bytes sent, without retransmissions.
+    pub fn sent(&self) -> u64 {
+        self.sender.next()
+    }
+
     /// Returns copies of the written data that is held.
     pub fn held_data(&self) -> Vec<Payload> {
         self.sender.held_data()

@@ -44,7 +44,7 @@ impl AerotpGateway {
         };
         splice.last_datagram = now;
         splice.near_spoke = true;
-        let has_room = splice.aerotp.write_record(payload);
+        let has_room = splice.write_datagram(payload, self.links.longest_queue());
         self.discards.datagrams += u64::from(!has_room);
         self.touched.insert(ends);
         has_room

@@ -245,6 +245,21 @@ impl Links {
         }
     }
 
+    /// Returns the most bytes of a conversation's datagrams that may wait for their turn, as at the entrance of any link;
+    /// `None` while no link is up. Senders with a congestion control of their own fill whatever buffer they find.
+    pub(super) fn longest_queue(&self) -> Option<u64> {
+        /// Longest wait at the rate of all links, chosen: a round trip of most ways.
+        const LONGEST: Duration = Duration::from_millis(250);
+        /// Room for a few packets at any rate, chosen: ten of 1,600 bytes.
+        const LEAST: u64 = 16_000;
+        let up = self.all.iter().filter(|link| link.is_up);
+        let rate = up
+            .map(|link| link.rate().bits_per_second())
+            .reduce(u64::saturating_add)?;
+        let bytes = u128::from(rate) * u128::from(LONGEST.as_nanos()) / 8_000_000_000;
+        Some(LEAST.max(bytes as u64))
+    }
+
     /// Ends pauses: a link without data to send does not save up time.
     pub(super) fn end_pause(&mut self, now: Instant) {
         for link in &mut self.all {

@@ -4,7 +4,7 @@ use super::custody::{Journaled, Returning};
 use super::{Pair, Rule};
 use crate::aerotp;
 use crate::host::SocketId;
-use crate::packet::FlowId;
+use crate::packet::{FlowId, Payload};
 use crate::time::Instant;
 use crate::wire::aerotp::AerotpPacket;
 use crate::wire::tcp::TcpHeader;
@@ -59,6 +59,8 @@ pub(super) struct Splice {
     /// True once the other gateway has all data of the end here.
     pub end_delivered: bool,
     pub last_datagram: Instant,
+    /// End of the data that was written while no link was up: it may wait longer than datagrams otherwise may.
+    kept_until: u64,
     pub deadline: Option<Instant>,
     /// Bytes that the gateway counts as its custody.
     pub counted: u64,
@@ -95,6 +97,7 @@ impl Splice {
             far_finished: false,
             end_delivered: false,
             last_datagram: now,
+            kept_until: 0,
             deadline: None,
             counted: 0,
             journaled: None,
@@ -113,5 +116,20 @@ impl Splice {
         let is_far_known = self.far_spoke || !matches!(self.near, Near::Udp);
         let is_known = is_gateway_known && self.near_spoke && is_far_known;
         !(is_kept || self.is_vouched_for || is_known)
+    }
+
+    /// Writes a datagram, unless more bytes than `longest_queue` already wait for their turn. Without that bound, while
+    /// no link is up, there is custody of all that the buffer holds. Returns false if the datagram is refused.
+    pub(super) fn write_datagram(&mut self, payload: &Payload, longest_queue: Option<u64>) -> bool {
+        let sent = self.aerotp.sent().max(self.kept_until);
+        let waiting = self.aerotp.written().saturating_sub(sent);
+        if longest_queue.is_some_and(|longest| waiting > longest) {
+            return false;
+        }
+        let has_room = self.aerotp.write_record(payload);
+        if longest_queue.is_none() {
+            self.kept_until = self.aerotp.written();
+        }
+        has_room
     }
 }

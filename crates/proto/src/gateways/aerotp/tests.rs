@@ -1,6 +1,7 @@
 //! A client, two gateways and a server in a row; 1 ms, 20 ms and 1 ms apart.
 
 mod custody;
+mod datagrams;
 mod links;
 mod losses;
 mod many;
