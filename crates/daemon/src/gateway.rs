@@ -6,6 +6,7 @@
 
 mod coding;
 mod custody;
+mod end;
 mod keylog;
 mod link;
 mod rules;
@@ -33,8 +34,9 @@ use baton_proto::wire::prefix::Prefix;
 use coding::LinkCode;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 pub use custody::{Custody, CustodyConfig};
+use end::End;
 use keylog::KeyLog;
-use link::{End, Link};
+use link::Link;
 use rules::RuleConfig;
 use schemars::JsonSchema;
 use serde::Deserialize;
