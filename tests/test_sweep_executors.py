@@ -20,21 +20,17 @@ LOSS = 'kind = "wired"\nrate = "2 Mbit/s"\npacket_error_rate = 0.01'
 AXES = ("--set", "flows.download.transport.congestion=reno,cubic", "--set", "links.lan.rate=1 Mbit/s,2 Mbit/s")
 SAME = {"flows.download.transport.congestion": ["reno", "cubic"]}
 CONTROL = """\
-class Half:
-    def __init__(self, segment_size, initial_window):
-        self.window = 4 * segment_size
+class Steady:
+    def __init__(self, segment_size, initial_window, initial_slow_start_threshold):
+        self.window, self.slow_start_threshold = 8 * segment_size, initial_slow_start_threshold
+
     def on_acknowledged(self, sample):
-        if SEEN[0] > MOST:
-            raise ValueError("seen enough")
-        SEEN[0] += 1
-        return None
-    def on_loss(self, sample):
-        return None
-    def on_timeout(self, *sample):
-        return None
-    def on_idle_restart(self, *sample):
-        return None
-SEEN, MOST = [0], 10**9
+        pass
+
+    def on_loss(self, loss):
+        pass
+
+    on_timeout = on_idle_restart = on_loss
 """
 
 
@@ -94,7 +90,9 @@ def with_class_and_recording(lossy):
     (lossy.parent / "rate.csv").write_text("time_s,rate_bps\n0,1000000\n2,500000\n")
     link = 'kind = "trace"\nrecording = { kind = "csv", file = "rate.csv" }'
     text = lossy.read_text().replace(LOSS, link).replace('delay = "5 ms"\n', "")
-    lossy.write_text(text.replace('name = "download"', 'name = "download"\ntransport.congestion = "python:mine.Half"'))
+    lossy.write_text(
+        text.replace('name = "download"', 'name = "download"\ntransport.congestion = "python:mine.Steady"')
+    )
 
 
 def test_recordings_and_classes_travel_by_content(baton, lossy, cluster, tmp_path):
@@ -108,14 +106,16 @@ def test_recordings_and_classes_travel_by_content(baton, lossy, cluster, tmp_pat
 
 def test_a_run_that_fails_is_kept_apart_with_its_seed_and_reason(baton, lossy, cluster, tmp_path):
     with_class_and_recording(lossy)
-    (tmp_path / "mine.py").write_text(CONTROL.replace("SEEN[0] > MOST", "sample.acknowledged_bytes > 0"))
-    arguments = ("sweep", lossy, "--set", "flows.download.transport.congestion=python:mine.Half,reno", "--seeds", 2)
+    (tmp_path / "mine.py").write_text(CONTROL.replace("pass", 'raise ValueError("no idea")'))
+    arguments = ("sweep", lossy, "--set", "flows.download.transport.congestion=python:mine.Steady,reno", "--seeds", 2)
     one = baton(*arguments, "--jobs", 1, "--out", "one", "--json")
     there = baton(*arguments, "--executor", address(cluster), "--out", "dask", "--json")
     assert (one.returncode, there.returncode) == (1, 1), there.stderr
     failures = json.loads(there.stdout)["failures"]
     assert [(each["point"], each["seed"]) for each in failures] == [(0, 1), (0, 2)]
-    assert all('File "mine.py", line 6' in each["reason"] for each in failures), "by its name beside the scenario"
+    assert all('File "mine.py", line 6, in on_acknowledged' in each["reason"] for each in failures), (
+        "by its name beside the scenario"
+    )
     assert contents(tmp_path / "dask") == contents(tmp_path / "one")
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from baton.errors import InputError
-from baton.progress import sweep_progress
+from baton.progress import in_words, sweep_progress
 from baton.stored import read_object
 from baton.summary import Json
 from baton.sweep import shards
@@ -24,7 +24,7 @@ from . import batches, page, show
 from .advice import Advice, Distance, advise, distances
 from .cells import Cells
 from .cross import CrossPoint, entries, load, points
-from .estimate import LONG, estimate_s, in_words
+from .estimate import LONG, estimate_s
 from .gains import Runs
 from .narrow import narrowed
 from .ranking import Standing, standings

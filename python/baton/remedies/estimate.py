@@ -29,8 +29,3 @@ def estimate_s(crossed: Sequence[CrossPoint], runs: Sequence[int], engine: Engin
         while made.next() is not None:
             pass
     return (time.monotonic() - begun) / SAMPLE * sum(runs)
-
-
-def in_words(seconds: float) -> str:
-    """Writes a time in the unit that a reader plans with."""
-    return f"{seconds / 3600:.0f} h" if seconds > 5400 else f"{max(seconds / 60, 1):.0f} min"
