@@ -15,4 +15,4 @@ compile() { # name of the lock file, extras…
 
 compile run
 compile build build
-compile dev build plot docs dev
+compile dev build plot dask docs dev

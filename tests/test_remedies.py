@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from baton import InputError, Scenario
+from baton.progress import in_words
 from baton.remedies import advice, cli, estimate, gains, measure, ranking
 from baton.remedies.cells import Cells
 from baton.remedies.cross import CrossPoint, load, points
@@ -21,6 +22,7 @@ from baton.remedies.paths import read_path
 from baton.remedies.reading import read, study_file
 from baton.remedies.refusals import Refusal, find_unfit, refusals, sentences
 from baton.remedies.study import Block, RemedyStudy, Situation, Stack
+from baton.sweep.engines import opened
 
 STUDY = Path(__file__).parent.parent / "studies" / "remedies"
 PATH = (STUDY / "wifi-satellite.toml").read_text()
@@ -425,11 +427,12 @@ def test_an_estimate_is_the_mean_of_a_sample_times_all_runs(standard, monkeypatc
     monkeypatch.setattr(estimate.time, "monotonic", lambda: next(clock))
     crossed = points(study)
     assert estimate.SAMPLE == 64
-    assert estimate.estimate_s(crossed, [50] * len(crossed), None) == pytest.approx(0.5 * 50 * len(crossed))
+    with opened(None, None) as engine:
+        assert estimate.estimate_s(crossed, [50] * len(crossed), engine) == pytest.approx(0.5 * 50 * len(crossed))
 
 
 def test_an_estimate_is_told_in_hours_when_it_is_long():
-    assert (estimate.in_words(30), estimate.in_words(600), estimate.in_words(36_000)) == ("1 min", "10 min", "10 h")
+    assert (in_words(30), in_words(600), in_words(36_000)) == ("1 min", "10 min", "10 h")
 
 
 @pytest.mark.parametrize(

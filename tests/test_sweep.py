@@ -14,8 +14,10 @@ import pytest
 
 from baton import InputError, Scenario, sweep
 from baton.sweep.code import InMemory
-from baton.sweep.execute import PointRuns, execute, simulator
+from baton.sweep.engines import opened
+from baton.sweep.execute import PointRuns, execute
 from baton.sweep.flatten import flatten
+from baton.sweep.runs import Runs
 from snippets import ROOT, read
 
 LOSS = 'kind = "wired"\nrate = "2 Mbit/s"\npacket_error_rate = 0.01'
@@ -115,8 +117,8 @@ def test_statistics_and_paired_differences_are_those_of_the_table(baton, lossy, 
 def test_in_parallel_as_one_after_the_other(baton, lossy, tmp_path):
     for jobs in (1, 4):
         assert baton("sweep", lossy, *AXES, "--seeds", 5, "--jobs", jobs, "--out", f"out-{jobs}").returncode == 0
-    for name in ("runs.parquet", "statistics.json"):
-        assert (tmp_path / "out-1" / name).read_bytes() == (tmp_path / "out-4" / name).read_bytes()
+    one, four = ({file.name: file.read_bytes() for file in (tmp_path / f"out-{jobs}").iterdir()} for jobs in (1, 4))
+    assert one == four
 
 
 def test_a_point_that_fails_does_not_stop_the_others(baton, lossy, tmp_path):
@@ -198,7 +200,7 @@ def test_a_killed_sweep_is_resumed_where_it_was(baton, long_sweep, tmp_path):
     assert not (tmp_path / "out" / "runs.parquet").exists()
     resumed = baton(*arguments, "--resume")
     assert resumed.returncode == 0, resumed.stderr
-    assert log.read_bytes().startswith(kept)
+    assert set(kept.splitlines()) <= set(log.read_bytes().splitlines())
     entries = [json.loads(line) for line in log.read_bytes().splitlines()]
     done = sorted((entry["point"], entry["seed"]) for entry in entries)
     assert done == [(point, seed) for point in range(4) for seed in range(1, 101)], "each once, none missing"
@@ -227,7 +229,9 @@ def test_what_is_kept_counts_whenever_ctrl_c_comes(scenario):
             raise KeyboardInterrupt
 
     folder, points = Keeper(), [PointRuns(Scenario.load(scenario), None)]
-    assert not execute(folder, points, range(1, 9), None, runner=simulator(points, 1), progress=lambda *_: None)
+    with opened(None, 1) as engine:
+        runner = Runs(engine, [points[0].scenario])
+        assert not execute(folder, points, range(1, 9), None, runner=runner, progress=lambda *_: None)
     assert folder.kept == [(0, seed) for seed in points[0].rows]
 
 
@@ -392,7 +396,6 @@ def test_a_variant_makes_a_hard_handover_soft(baton, lossy, tmp_path):
     process = baton("sweep", "study.toml", "--json")
     assert process.returncode == 0, process.stderr
     runs = (tmp_path / "results" / "study-sweep" / "runs.jsonl").read_text().splitlines()
-    # Runs are kept in the order in which they end.
     kinds = {run["point"]: run["summary"]["handovers"][0]["kind"] for run in map(json.loads, runs)}
     assert kinds == {0: "hard", 1: "soft"}
 

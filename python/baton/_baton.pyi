@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, final
 
 from typing_extensions import disjoint_base
@@ -23,12 +24,12 @@ __all__ = [
     "MobileView",
     "PacketError",
     "PathParameters",
-    "Pool",
     "Result",
     "RunError",
     "Scenario",
     "ScenarioError",
     "Signal",
+    "Stop",
     "Table",
     "TransportView",
     "build_commit",
@@ -38,6 +39,7 @@ __all__ = [
     "json_remedies",
     "json_schema",
     "quantity",
+    "sweep_run",
 ]
 
 class BatonError(Exception):
@@ -130,6 +132,10 @@ class Scenario:
     @property
     def resolved(self) -> str:
         """The scenario as TOML, with the overrides applied."""
+
+    @property
+    def directory(self) -> Path:
+        """Folder in which the files that the scenario names are looked for."""
 
     @property
     def traces(self) -> dict[str, str]:
@@ -1283,28 +1289,12 @@ class LiveDecisions:
         line that is no question to one of the classes."""
 
 @final
-class Pool:
-    """Threads that run scenarios without recording anything but the summary; used by `baton sweep`."""
+class Stop:
+    """A request to end runs, which other threads make."""
 
-    def __new__(cls, scenarios: Sequence[Scenario], workers: int | None = ...) -> Pool:
-        """Starts `workers` threads, by default one for each core. Raises `RunError` if the system grants none."""
-
-    @property
-    def workers(self) -> int:
-        """Number of threads."""
-
-    def submit(self, point: int, seed: int) -> None:
-        """Adds a run of `scenarios[point]`. Raises `RunError` when the pool is closed."""
-
-    def next(self) -> tuple[int, int, str | None, str | None] | None:
-        """Waits for a run to end: its point, its seed, and its summary as JSON or else the reason why there is none.
-
-        Outcomes come in the order in which runs end; `None` when none is under way. Ctrl-C raises
-        `KeyboardInterrupt`, and runs go on until `close`.
-        """
-
-    def close(self) -> None:
-        """Ends the runs under way, whose outcomes are lost."""
+    def __new__(cls) -> Stop: ...
+    def set(self) -> None:
+        """Ends the runs under way, whose outcomes are lost, and those that begin later."""
 
 def build_commit() -> str | None:
     """The commit that Baton was built from, with `-dirty` if the tree had changes; none outside a checkout."""
@@ -1348,4 +1338,11 @@ def quantity(format: str, text: str) -> float:
     `format` is one of the schema's: `time` and `positive-time` (seconds), `data-rate` (bit/s), `size` (bytes),
     `distance` (metres), `speed` (m/s), `frequency` (hertz), `power` (dBm). Raises `ValueError`, whose text follows the
     given one in a sentence.
+    """
+
+def sweep_run(scenario: Scenario, seed: int, stop: Stop) -> tuple[str | None, str | None]:
+    """Runs a scenario without recording anything but the summary: returns it as JSON, or else the reason why there is
+    none.
+
+    Other threads of Python go on meanwhile. Raises `RunError` if the system grants no thread.
     """

@@ -12,15 +12,27 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from baton import BatonError, FolderError, ScenarioError, streams
 from baton.errors import InputError, Interrupted, nearest
 
+
+class Commands(TyperGroup):
+    """Commands, some of two words: `baton sweep merge` besides `baton sweep`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Finds the command at the head of the arguments, and the rest of them."""
+        both = " ".join(args[:2])
+        return super().resolve_command(ctx, [both, *args[2:]] if both in self.commands else args)
+
+
 app = typer.Typer(
+    cls=Commands,
     name="baton",
     help="A laboratory for transport protocols across handovers.",
     add_completion=False,
@@ -71,6 +83,13 @@ ExpectOption = Annotated[
     ),
 ]
 JunitOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the expectations as a JUnit file.")]
+JobsOption = Annotated[
+    int | None, typer.Option(min=1, max=1024, help="Concurrent runs on this machine; default: one per core.")
+]
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option(metavar="dask://HOST:PORT", help="Run on the workers of this Dask scheduler; see docs/sweeps.md."),
+]
 AllowPythonOption = Annotated[
     bool, typer.Option("--allow-python", help="Also run Python classes from outside the scenario's folder.")
 ]
@@ -318,7 +337,14 @@ def sweep(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder; default: results/<study>-sweep.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing sweep.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Resume a sweep: make only the missing runs.")] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, max=1024, help="Concurrent runs; default: one per core.")] = None,
+    jobs: JobsOption = None,
+    executor: ExecutorOption = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N", help="Make only part I of N, for a job of an array; `baton sweep merge` joins the parts."
+        ),
+    ] = None,
     until_width: Annotated[
         str | None,
         typer.Option(
@@ -348,10 +374,24 @@ def sweep(
     from baton.sweep import cli_sweep
 
     options = cli_sweep.SweepOptions(
-        study, seeds, overrides or [], out, force, resume, jobs, until_width, json, path, full, allow_python,
+        study, seeds, overrides or [], out, force, resume, jobs, executor, shard, until_width, json, path,
+        full, allow_python,
         live, server, program or [],
     )  # fmt: skip
     raise typer.Exit(cli_sweep.run(options))
+
+
+@app.command("sweep merge")
+def sweep_merge(
+    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="Folders of all shards, in any order.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder; default: results/<study>-sweep.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing sweep.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Join the shards of a sweep into the sweep that one command would have made."""
+    from baton.sweep import merge
+
+    raise typer.Exit(merge.run(merge.MergeOptions(shards, out, force, json)))
 
 
 @app.command()
@@ -383,6 +423,8 @@ def reproduce(
         bool,
         typer.Option("--sensitivity", help="Repeat studies with other values of their chosen parameters."),
     ] = False,
+    jobs: JobsOption = None,
+    executor: ExecutorOption = None,
     json: JsonOption = False,
 ) -> None:
     """Reproduce published studies: published numbers against measured ones."""
@@ -390,7 +432,11 @@ def reproduce(
 
     if live and sensitivity:
         raise InputError("--live and --sensitivity: expected one of them")
-    run = cli_live.run if live else cli_sensitivity.run if sensitivity else cli_reproduce.run
+    if not live and not sensitivity:
+        raise typer.Exit(cli_reproduce.run(ids or [], jobs=jobs, executor=executor, as_json=json))
+    if jobs is not None or executor is not None:
+        raise InputError("--jobs and --executor: belong to simulated runs at the chosen parameters")
+    run = cli_live.run if live else cli_sensitivity.run
     raise typer.Exit(run(ids or [], as_json=json))
 
 

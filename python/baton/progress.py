@@ -59,20 +59,49 @@ def lines_each_second() -> Iterator[Report | None]:
 
 # Told now and then: runs that have ended, runs that there will be, runs that failed.
 SweepReport = Callable[[int, int, int], None]
+LINE_EVERY_S = 60.0
+"""From one line of a sweep to the next, where standard error is a file, as that of a cluster's job is."""
 
 
 def tell_in_lines(ended: int, total: int, failed: int) -> None:
     """Reports progress in a line of its own."""
-    told = f", {failed} failed" if failed else ""
-    print(f"baton: {ended} of {total} runs{told}", file=sys.stderr)
+    print(f"baton: {ended} of {total} runs{_failed(failed)}", file=sys.stderr)
+
+
+def _each_minute(clock: Callable[[], float] = time.monotonic) -> SweepReport:
+    """Returns a report that prints a line a minute, with the time that is left at the pace since the first report."""
+    begun = told = clock()
+    before: int | None = None
+
+    def report(ended: int, total: int, failed: int) -> None:
+        nonlocal told, before
+        before = ended if before is None else before
+        if clock() - told < LINE_EVERY_S:
+            return
+        told = clock()
+        if ended == before:
+            return tell_in_lines(ended, total, failed)
+        left = (told - begun) / (ended - before) * (total - ended)
+        print(f"baton: {ended} of {total} runs{_failed(failed)}, about {in_words(left)} left", file=sys.stderr)
+
+    return report
+
+
+def in_words(seconds: float) -> str:
+    """Writes a time in the unit that a reader plans with."""
+    return f"{seconds / 3600:.0f} h" if seconds > 5400 else f"{max(seconds / 60, 1):.0f} min"
+
+
+def _failed(failed: int) -> str:
+    return f", {failed} failed" if failed else ""
 
 
 @contextmanager
 def sweep_progress(*, in_lines: bool = False) -> Iterator[SweepReport]:
     """Shows the number of runs and the time left, on standard error if that is a terminal; else, with `in_lines`, a
-    line for each run."""
+    line for each run, and otherwise one a minute."""
     if not sys.stderr.isatty():
-        yield tell_in_lines if in_lines else lambda ended, total, failed: None
+        yield tell_in_lines if in_lines else _each_minute()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -87,6 +116,6 @@ def sweep_progress(*, in_lines: bool = False) -> Iterator[SweepReport]:
         task = bar.add_task("", total=1, failed="")
 
         def report(ended: int, total: int, failed: int) -> None:
-            bar.update(task, completed=ended, total=total, failed=f", {failed} failed" if failed else "")
+            bar.update(task, completed=ended, total=total, failed=_failed(failed))
 
         yield report

@@ -104,6 +104,15 @@ class SweptLive(TypedDict):
     machine: SweptMachine
 
 
+class SweptShard(TypedDict):
+    """Part of a sweep's runs that a folder has."""
+
+    number: int
+    of: int
+    seeds: list[int]
+    runs: int | None
+
+
 class SweepManifest(TypedDict):
     """A `sweep.json`."""
 
@@ -113,6 +122,7 @@ class SweepManifest(TypedDict):
     name: str
     origin: str
     live: SweptLive
+    shard: SweptShard
     points: list[SweptPoint]
 
 
@@ -127,16 +137,29 @@ class KeptRun(TypedDict):
 
 # Keys that may not be left out; of other dictionaries any may, since earlier versions wrote fewer.
 _COUNTS = (LostBy, LostByOfWays, Packets, PacketsOfWays, Overload)
-_ALL = (Radio, Cell, Aircraft, Place, Lateness, ChosenCaptures, SweptMachine, SweptLive, SweptPoint, KeptRun, *_COUNTS)
+_ALL = (
+    Radio,
+    Cell,
+    Aircraft,
+    Place,
+    Lateness,
+    ChosenCaptures,
+    SweptMachine,
+    SweptLive,
+    SweptShard,
+    SweptPoint,
+    KeptRun,
+    *_COUNTS,
+)
 _NEEDED: dict[Any, set[str]] = {each: set(each.__annotations__) for each in _ALL} | {
-    SweepManifest: set(SweepManifest.__annotations__) - {"live"},
+    SweepManifest: set(SweepManifest.__annotations__) - {"live", "shard"},
     Verdict: {"expression", "holds"},
     FlowSummary: {"name"},
     Handover: {"at_s"},
     HandoverFlow: {"name"},
 }
 # Of the others null is not taken for a key that is left out.
-_STRICT = (Manifest, SweepManifest, SweptPoint, KeptRun, Place, *_COUNTS)
+_STRICT = (Manifest, SweepManifest, SweptShard, SweptPoint, KeptRun, Place, *_COUNTS)
 RERUN_NEEDS = {"format", "complete", "simulated_s", "origin", "seed", "resolved", "traces", "results"}
 
 

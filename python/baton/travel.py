@@ -56,15 +56,19 @@ def keep_recordings(folder: Path, directory: Path, scenario: Scenario) -> None:
     Raises `InputError` for one that has changed since the scenario was read, `OSError` if one cannot be copied.
     """
     for name, sha256 in scenario.traces.items():
-        target = folder / stored_name(name, sha256)
-        if not target.is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            staged = target.with_name(f".partial-{target.name}")
-            shutil.copyfile(directory / name, staged)
-            if sha256_of(staged) != sha256:
-                staged.unlink()
-                raise InputError(f"{directory / name}: has changed since the scenario was read; run it again")
-            staged.replace(target)
+        copy_recording(directory / name, folder / stored_name(name, sha256), sha256)
+
+
+def copy_recording(source: Path, target: Path, sha256: str) -> None:
+    """Copies a recording, unless it is there already. Raises as `keep_recordings` does."""
+    if not target.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staged = target.with_name(f".partial-{target.name}")
+        shutil.copyfile(source, staged)
+        if sha256_of(staged) != sha256:
+            staged.unlink()
+            raise InputError(f"{source}: has changed since the scenario was read; run it again")
+        staged.replace(target)
 
 
 def make_portable(folder: Path, file: Path, scenario: Scenario) -> None:

@@ -12,10 +12,10 @@ mod control;
 mod decision;
 mod errors;
 mod live_decisions;
-mod pool;
 mod remedy;
 mod result;
 mod scenario;
+mod sweep;
 mod table;
 mod values;
 
@@ -48,8 +48,6 @@ mod _baton {
     #[pymodule_export]
     use super::live_decisions::LiveDecisions;
     #[pymodule_export]
-    use super::pool::Pool;
-    #[pymodule_export]
     use super::quantity;
     #[pymodule_export]
     use super::remedy::{Control, PathParameters, Signal, TransportView};
@@ -57,6 +55,8 @@ mod _baton {
     use super::result::Result;
     #[pymodule_export]
     use super::scenario::Scenario;
+    #[pymodule_export]
+    use super::sweep::{Stop, sweep_run};
     #[pymodule_export]
     use super::table::Table;
     use pyo3::prelude::*;

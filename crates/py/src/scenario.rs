@@ -205,6 +205,13 @@ impl Scenario {
         &self.loaded.resolved
     }
 
+    /// Folder in which the files that the scenario names are looked for.
+    #[getter]
+    fn directory(&self) -> PathBuf {
+        let origin = Path::new(&self.origin);
+        origin.parent().unwrap_or(Path::new("")).to_owned()
+    }
+
     /// SHA-256 of the recordings that the scenario reads, by path as the scenario names them.
     #[getter]
     fn traces(&self) -> BTreeMap<&str, &str> {

@@ -4,10 +4,11 @@
 //! moment.
 
 use baton_sim::scenario;
-use baton_sim::sweep::{Pool, Task};
+use baton_sim::sweep;
 use std::hint::black_box;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Number of runs: so many that the end, when one thread has nothing left to do, is a small part of the whole.
 const RUNS: u64 = 256;
@@ -84,14 +85,21 @@ fn measure(workers: usize) -> f64 {
     let loaded = scenario::parse(SCENARIO, "benchmark", Path::new("."), &[])
         .expect("the benchmark's scenario is right");
     let begun = Instant::now();
-    let mut pool = Pool::new(vec![loaded], workers, || None).expect("there are threads");
-    for seed in 0..RUNS {
-        pool.submit(Task { point: 0, seed });
-    }
-    while pool.under_way() > 0 {
-        if let Some(outcome) = pool.next(Duration::from_secs(1)) {
-            outcome.result.expect("nothing is written");
+    let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= RUNS {
+                        return;
+                    }
+                    sweep::run(&loaded, seed, || None, &stop)
+                        .expect("there are threads")
+                        .expect("nothing is written");
+                }
+            });
         }
-    }
+    });
     begun.elapsed().as_secs_f64()
 }

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from baton.progress import SweepReport
-from baton.sweep.execute import PointRuns, execute, simulator
+from baton.sweep.engines import Engine
+from baton.sweep.execute import PointRuns, execute
 from baton.sweep.flatten import Row
 from baton.sweep.folder import Kept, SweepFolder
+from baton.sweep.runs import Runs
 
 from . import measure
 from .cross import CrossPoint, load
@@ -41,22 +43,22 @@ def run(
     runs: list[PointRuns],
     seeds: range,
     *,
-    workers: int | None,
+    engine: Engine,
     progress: SweepReport,
 ) -> bool:
     """Fills `runs`, which belong to the points `crossed`. Returns true if all have run; Ctrl-C ends it early."""
-    total = sum(each.enough or 0 for each in runs)
+    total = sum(len(seeds[each.first : each.enough : each.step]) for each in runs)
     for first in range(0, len(runs), BATCH):
         batch = runs[first : first + BATCH]
         for point, each in zip(crossed[first : first + BATCH], batch, strict=True):
             each.scenario, each.reason = load(point)
-        before = sum(_ended(each) for each in runs[:first])
+        before = sum(_ended(each, seeds) for each in runs[:first])
 
         def report(ended: int, _: int, failed: int, before: int = before) -> None:
             progress(before + ended, total, failed)
 
         part = Batch(folder, first, len(batch))
-        runner = simulator(batch, workers)
+        runner = Runs(engine, [each.scenario for each in batch if each.scenario is not None])
         complete = execute(part, batch, seeds, None, runner=runner, progress=report, row_of=_measures)
         for each in batch:
             each.scenario = None
@@ -65,9 +67,10 @@ def run(
     return True
 
 
-def _ended(point: PointRuns) -> int:
+def _ended(point: PointRuns, seeds: range) -> int:
     """Returns the finished runs; those of a refused point count as finished."""
-    return (point.enough or 0) if point.reason else len(point.rows) + len(point.failures)
+    asked = len(seeds[point.first : point.enough : point.step])
+    return asked if point.reason else len(point.rows) + len(point.failures)
 
 
 def _measures(told: Mapping[str, Any]) -> Row:

@@ -10,18 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from baton.errors import InputError
-from baton.progress import sweep_progress
+from baton.progress import in_words, sweep_progress
 from baton.stored import read_object
 from baton.summary import Json
+from baton.sweep import shards
+from baton.sweep.engines import opened
 from baton.sweep.execute import PointRuns
 from baton.sweep.folder import manifest, open_folder, write_text
 from baton.sweep.results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, write_table
+from baton.sweep.shards import Shard, default_folder, interrupted
 
 from . import batches, page, show
 from .advice import Advice, Distance, advise, distances
 from .cells import Cells
 from .cross import CrossPoint, entries, load, points
-from .estimate import LONG, estimate_s, in_words
+from .estimate import LONG, estimate_s
 from .gains import Runs
 from .narrow import narrowed
 from .ranking import Standing, standings
@@ -30,7 +33,6 @@ from .refusals import Refusal, find_unfit, refusals
 from .study import RemedyStudy
 
 FAILED = 1
-INTERRUPTED = 130
 FIRST_SEED = 1
 
 
@@ -47,6 +49,8 @@ class CompareOptions:
     force: bool
     resume: bool
     jobs: int | None
+    executor: str | None
+    shard: str | None
     json: bool
 
 
@@ -98,25 +102,33 @@ def run(options: CompareOptions) -> int:
     runs = [PointRuns(None, None, enough=situations[point.situation]) for point in crossed]
     name = f"{study.name}-full" if options.full else study.name
     name += f"-{next(iter(study.paths))}" if options.path else ""
-    out = options.out or Path("results") / f"{name}-sweep"
-    swept = manifest(name, study.file, list(entries(crossed)))
+    shard = Shard.parse(options.shard) if options.shard is not None else None
+    out = options.out or default_folder(name, shard)
     seeds = range(FIRST_SEED, FIRST_SEED + max(situations.values()))
-    if study.count() > LONG:
-        told = in_words(estimate_s(crossed, [situations[point.situation] for point in crossed], options.jobs))
-        print(f"baton: {study.count():,} runs; about {told} on this machine", file=sys.stderr)
+    swept = manifest(name, study.file, list(entries(crossed)), shard=None if shard is None else shard.told(seeds, None))
+    if shard is not None:
+        shard.restrict(runs)
     begun = time.monotonic()
-    with open_folder(out, swept, force=options.force, resume=options.resume) as folder:
+    with (
+        opened(options.executor, options.jobs) as engine,
+        open_folder(out, swept, force=options.force, resume=options.resume) as folder,
+    ):
+        if study.count() > LONG and shard is None:
+            told = in_words(estimate_s(crossed, [situations[point.situation] for point in crossed], engine))
+            print(f"baton: {study.count():,} runs; about {told} on {engine.workers()} cores", file=sys.stderr)
+            begun = time.monotonic()
         with sweep_progress() as progress:
-            complete = batches.run(folder, crossed, runs, seeds, workers=options.jobs, progress=progress)
+            complete = batches.run(folder, crossed, runs, seeds, engine=engine, progress=progress)
+        if shard is not None:
+            return shards.end(folder, runs, swept, as_json=options.json) if complete else interrupted()
+        if complete:
+            folder.put_in_order(lambda point, seed: True)
         sweep = Sweep(name, out, [point.values for point in crossed], seeds, runs, complete)
         found = _found(study, sweep, crossed, _before(out) + time.monotonic() - begun)
         _write(found)
     _show(found, as_json=options.json)
     if not complete:
-        print(
-            "baton: interrupted; finished runs are kept: continue with the same command and --resume", file=sys.stderr
-        )
-        return INTERRUPTED
+        return interrupted()
     return FAILED if any(point.failures for point in runs) else 0
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
+from contextlib import closing
 
-from baton._baton import Pool
+from baton.sweep.engines import Engine
+from baton.sweep.runs import Runs
 
 from .cross import CrossPoint, load
 
@@ -16,22 +18,14 @@ LONG = 1_000
 """Runs below which nobody asks. Chosen."""
 
 
-def estimate_s(crossed: Sequence[CrossPoint], runs: Sequence[int], workers: int | None) -> float:
+def estimate_s(crossed: Sequence[CrossPoint], runs: Sequence[int], engine: Engine) -> float:
     """Estimates the seconds that this many `runs` of each point take. Those that the engine refuses take no time."""
     drawn = random.Random(1).choices(crossed, weights=runs, k=SAMPLE)
     scenarios = [scenario for scenario, _ in map(load, drawn) if scenario is not None]
     begun = time.monotonic()
-    pool = Pool(scenarios, workers)
-    try:
+    with closing(Runs(engine, scenarios)) as made:
         for place in range(len(scenarios)):
-            pool.submit(place, 1)
-        while pool.next() is not None:
+            made.submit(place, 1)
+        while made.next() is not None:
             pass
-    finally:
-        pool.close()
     return (time.monotonic() - begun) / SAMPLE * sum(runs)
-
-
-def in_words(seconds: float) -> str:
-    """Writes a time in the unit that a reader plans with."""
-    return f"{seconds / 3600:.0f} h" if seconds > 5400 else f"{max(seconds / 60, 1):.0f} min"

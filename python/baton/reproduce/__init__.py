@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from baton.errors import InputError, nearest
 
 from .checks import Expected, Reproduced, load_expected
+
+if TYPE_CHECKING:
+    from baton.sweep.engines import Engine
 
 #: Scenario files, expected numbers and notes, a folder a study.
 STUDIES = Path(__file__).parent.parent / "studies"
@@ -44,15 +48,18 @@ def select(ids: Sequence[str]) -> dict[str, list[Expected]]:
     return chosen
 
 
-def reproduce(ids: Sequence[str], progress: Progress = lambda _: None) -> dict[str, Reproduced]:
-    """Makes the simulated checks that ``ids`` name, by study, and the figures of those studies.
+def reproduce(
+    ids: Sequence[str], progress: Progress = lambda _: None, engine: Engine | None = None
+) -> dict[str, Reproduced]:
+    """Makes the simulated checks that ``ids`` name, by study, and the figures of those studies; without an engine on
+    all cores.
 
     Raises `InputError` for an id that does not exist.
     """
     results: dict[str, Reproduced] = {}
     for study, expected in select(ids).items():
         wanted = {each.id for each in expected}
-        found = study_module(study).reproduce(STUDIES / study, progress)
+        found = study_module(study).reproduce(STUDIES / study, progress, engine=engine)
         results[study] = Reproduced([check for check in found.checks if check.id in wanted], found.figures)
     return results
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from baton import Scenario
+from baton.sweep.engines import opened
 from baton.tables import new_console
 
 from . import STUDIES, TITLES, reproduce
@@ -28,10 +29,10 @@ SHOWN = {
 }
 
 
-def run(ids: Sequence[str], *, as_json: bool) -> int:
+def run(ids: Sequence[str], *, jobs: int | None, executor: str | None, as_json: bool) -> int:
     """Reproduces, prints and writes; returns the exit status."""
-    with Console(stderr=True).status("starting") as status:
-        results = reproduce(ids, lambda text: status.update(text))
+    with opened(executor, jobs) as engine, Console(stderr=True).status("starting") as status:
+        results = reproduce(ids, lambda text: status.update(text), engine)
         pages = [write_study(study, found) for study, found in results.items()]
     if as_json:
         rows = [check.as_json() for found in results.values() for check in found.checks]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from baton.live.trials import Figures
+from baton.sweep.engines import Engine
 
 from . import study_a_beyond as beyond
 from . import study_a_beyond_figures as drawn_beyond
@@ -20,6 +19,7 @@ from . import study_a_bytes as by_byte
 from . import study_a_figures as drawn
 from . import study_a_setup as setup
 from .checks import Reproduced, judged, put
+from .spread import Task, spread
 from .study_a_run import (
     AEROTP,
     CHECK,
@@ -72,9 +72,14 @@ class Runs:
     handovers: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
+def reproduce(
+    folder: Path,
+    progress: Callable[[str], None] = lambda _: None,
+    seeds: int = RUNS,
+    engine: Engine | None = None,
+) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations, and its figures."""
-    runs = _simulated(folder, seeds, progress)
+    runs = _simulated(folder, seeds, progress, engine)
     samples: dict[str, list[float]] = {}
     put(samples, {"A0.a": RATE / (8 * 1500), "A0.b": RATE / (8 * 3000), "A5.u": one_bit_a_word(96, WORST)})
     for seed in range(1, seeds + 1):
@@ -106,27 +111,25 @@ def cases() -> list[Case]:
     ]
 
 
-def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Runs:
-    """Makes all runs, on all cores."""
+def _simulated(folder: Path, seeds: int, progress: Callable[[str], None], engine: Engine | None) -> Runs:
+    """Makes all runs."""
     runs = Runs(handovers=beyond.across_the_handover(folder))
-
-    def transfer(case: Case, seed: int) -> None:
-        runs.transfers[case, seed] = simulated(folder / "transfer.toml", seed, case)
-
-    def calls(caller: str, loss: float, seed: int) -> None:
-        runs.setups[caller, loss, seed] = setup.simulate(folder, seed, caller, loss)
-
-    def others(seed: int) -> None:
-        runs.others[seed] = beyond.runs(folder, seed)
-
-    tasks = [others, *(partial(transfer, case) for case in dict.fromkeys(cases()))]
-    tasks += [partial(calls, caller, loss) for caller in ("tcp", "aerotp") for loss in setup.LOSSES]
-    tasks.append(partial(calls, "repeating", 0.2))
-    todo = [(task, seed) for seed in range(1, seeds + 1) for task in tasks]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, _ in enumerate(pool.map(lambda each: each[0](each[1]), todo)):
-            progress(f"run {done + 1} of {len(todo)}")
+    calls = [(caller, loss) for caller in ("tcp", "aerotp") for loss in setup.LOSSES] + [("repeating", 0.2)]
+    # Each with the place of its result.
+    tasks: list[tuple[dict[Any, Any], Any, Task]] = []
+    for seed in range(1, seeds + 1):
+        tasks.append((runs.others, seed, (beyond.runs, (seed,))))
+        tasks += [(runs.transfers, (case, seed), (_transfer, (seed, case))) for case in dict.fromkeys(cases())]
+        tasks += [(runs.setups, (*call, seed), (setup.simulate, (seed, *call))) for call in calls]
+    made = spread(engine, folder, [task for _, _, task in tasks])
+    for done, ((results, key, _), result) in enumerate(zip(tasks, made, strict=True)):
+        results[key] = result
+        progress(f"run {done + 1} of {len(tasks)}")
     return runs
+
+
+def _transfer(folder: Path, seed: int, case: Case) -> Transfer:
+    return simulated(folder / "transfer.toml", seed, case)
 
 
 Transfers = Mapping[tuple[Case, int], Transfer]

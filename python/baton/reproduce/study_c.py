@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +10,10 @@ import numpy as np
 from baton import Scenario
 from baton.live.trials import Figures
 from baton.report.tables import Run, run_of
+from baton.sweep.engines import Engine
 
 from .checks import Reproduced, judged, put
+from .spread import spread
 from .study_c_figures import draw
 from .study_c_mobility import mobility
 from .study_c_run import ERRORS, LATENCIES, RTT, Delivery, gain, simulate, single
@@ -22,16 +22,19 @@ from .study_c_run import ERRORS, LATENCIES, RTT, Delivery, gain, simulate, singl
 RUNS = 20
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
+def reproduce(
+    folder: Path,
+    progress: Callable[[str], None] = lambda _: None,
+    seeds: int = RUNS,
+    engine: Engine | None = None,
+) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations."""
     cases = (_baseline, _latencies, _errors, _ladder, mobility)
-    tasks = [(case, seed) for seed in range(1, seeds + 1) for case in cases]
+    tasks = [(case, (seed,)) for seed in range(1, seeds + 1) for case in cases]
     samples: dict[str, list[float]] = {}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = pool.map(lambda task: task[0](folder, task[1]), tasks)
-        for (_, seed), values in zip(tasks, found, strict=True):
-            progress(f"seed {seed} of {seeds}")
-            put(samples, values)
+    for (_, (seed,)), values in zip(tasks, spread(engine, folder, tasks), strict=True):
+        progress(f"seed {seed} of {seeds}")
+        put(samples, values)
     return Reproduced(judged(folder, samples), draw(folder, samples))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 
 from baton.live.trials import Figures
 
+from .spread import spread
 from .study_c_run import LATENCIES, Delivery, gain, simulate, single
 
 #: Readings of the end of a gain, which the text puts at standard TCP's "maximum throughput": a share of the link's
@@ -24,9 +23,8 @@ def readings(folder: Path) -> dict[str, Figures]:
     cases = [("upload.toml", [longest]), ("download.toml", [longest])]
     latencies = [(link, latency) for link, all_ in LATENCIES.items() for latency in all_]
     cases += [("upload.toml", [longest, *single(link, latency, 20)]) for link, latency in latencies]
-    tasks = [(folder / file, 1, remedy, settings) for file, settings in cases for remedy in ("eclair", "none")]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        runs = list(pool.map(lambda task: simulate(*task), tasks))
+    tasks = [(_run, (file, remedy, settings)) for file, settings in cases for remedy in ("eclair", "none")]
+    runs = list(spread(None, folder, tasks))
     pairs = list(zip(runs[::2], runs[1::2], strict=True))
     found: dict[str, Figures] = {}
     for (name, full), length in product(FULL.items(), LENGTH_S):
@@ -35,6 +33,10 @@ def readings(folder: Path) -> dict[str, Figures]:
             standard.full = full
         found[f"full at {name}, runs of {length:g} s"] = _figures(pairs, latencies)
     return found
+
+
+def _run(folder: Path, file: str, remedy: str, settings: list[str]) -> Delivery:
+    return simulate(folder / file, 1, remedy, settings)
 
 
 def _figures(pairs: list[tuple[Delivery, Delivery]], latencies: list[tuple[str, float]]) -> Figures:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from baton._baton import json_radio_figures
 from baton.live.trials import Figures
+from baton.sweep.engines import Engine
 
 from . import study_d_beyond as beyond
 from . import study_d_figures as drawing
 from .checks import Reproduced, judged, put
+from .spread import spread
 from .study_d_load import load
 from .study_d_run import FAST, GROUND, HOME, STANDING, AircraftRun, simulate, window
 from .study_run import ratio
@@ -38,17 +38,20 @@ OPAQUE = "home_agents.home-agent.buffering.drop_duplicates=false"
 FOUR_UPDATES = "{ message = 'Binding Update', buffering = false, count = 4, after = '50 s' }"
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
+def reproduce(
+    folder: Path,
+    progress: Callable[[str], None] = lambda _: None,
+    seeds: int = RUNS,
+    engine: Engine | None = None,
+) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations."""
     cases = (_losses, pings, windows, handovers, _conditions, *beyond.CASES, load)
-    tasks = [(case, seed) for seed in range(1, seeds + 1) for case in cases]
+    tasks = [(case, (seed,)) for seed in range(1, seeds + 1) for case in cases]
     samples: dict[str, list[float]] = {}
     put(samples, _arithmetic())
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = pool.map(lambda task: task[0](folder, task[1]), tasks)
-        for (_, seed), figures in zip(tasks, found, strict=True):
-            progress(f"seed {seed} of {seeds}")
-            put(samples, figures)
+    for (_, (seed,)), figures in zip(tasks, spread(engine, folder, tasks), strict=True):
+        progress(f"seed {seed} of {seeds}")
+        put(samples, figures)
     put(samples, beyond.crowd(folder))
 
     return Reproduced(judged(folder, samples), drawing.draw(folder, samples))

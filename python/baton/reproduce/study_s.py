@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from baton.live.trials import Figures
 from baton.plan.coverage import Line, extension
+from baton.sweep.engines import Engine
 
 from . import study_s_figures as figures
 from . import study_s_journey as journey
 from .checks import Reproduced, judged, put
+from .spread import Task, spread
 from .study_s_growth import CONTROLS, growth
 from .study_s_run import (
     BEYOND,
@@ -72,10 +72,15 @@ class Runs:
     journeys: dict[Key, Figures] = field(default_factory=dict)
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = SEEDS) -> Reproduced:
+def reproduce(
+    folder: Path,
+    progress: Callable[[str], None] = lambda _: None,
+    seeds: int = SEEDS,
+    engine: Engine | None = None,
+) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations, and its figures."""
     grown = {control: growth(folder / "single.toml", control) for control in CONTROLS}
-    runs = _simulated(folder, seeds, progress)
+    runs = _simulated(folder, seeds, progress, engine)
     samples: Samples = {}
     put(samples, _coverage())
     put(samples, _growth(grown))
@@ -90,45 +95,55 @@ def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, se
     return Reproduced(judged(folder, samples), figures.draw(folder, runs, grown))
 
 
-def _simulated(folder: Path, seeds: int, progress: Callable[[str], None]) -> Runs:
-    """Makes all runs, on all cores."""
+def _simulated(folder: Path, seeds: int, progress: Callable[[str], None], engine: Engine | None) -> Runs:
+    """Makes all runs."""
     runs = Runs()
-    single, pair = folder / "single.toml", folder / "pair.toml"
     errors = "links.satellite.packet_error_rate={}"
     shorter = "duration=800 s"
 
-    def alone(into: dict[Key, Flow], key: str, overrides: list[str], seed: int) -> None:
-        (into[key, seed],) = simulate(single, seed, {"download": key}, overrides)
+    # Each with the place of its results, its key there besides the seed, and the number of its seeds.
+    cases: list[tuple[dict[Any, Any], str | None, Task, int]] = []
 
-    def together(into: dict[Key, list[Flow]], key: str, overrides: list[str], seed: int) -> None:
-        into[key, seed] = simulate(pair, seed, {"first": key, "second": key}, overrides)
+    def alone(into: dict[Key, Flow], key: str, overrides: list[str], count: int) -> None:
+        cases.append((into, key, (_alone, (key, overrides)), count))
 
-    def long(seed: int) -> None:
-        runs.long_pair[seed] = simulate(pair, seed, {"first": "newreno", "second": "newreno"}, ["duration=2400 s"])
+    def together(into: dict[Key, list[Flow]], key: str, overrides: list[str], count: int) -> None:
+        cases.append((into, key, (_together, (key, key, overrides)), count))
 
-    def mixed(seed: int) -> None:
-        runs.mixed[seed] = simulate(pair, seed, {"first": "method-2", "second": "bic"}, [shorter])
-
-    def travel(measure: Callable[[Path, int], Figures], seed: int) -> None:
-        runs.journeys[measure.__name__, seed] = measure(folder / "line.toml", seed)
-
-    # Each with the number of its seeds.
-    cases: list[tuple[Callable[[int], None], int]] = [(mixed, seeds), (long, min(seeds, RUNS))]
-    cases += [(partial(travel, journey.measured), seeds), (partial(travel, journey.recovery), min(seeds, JOURNEYS))]
+    cases.append((runs.mixed, None, (_together, ("method-2", "bic", [shorter])), seeds))
+    long = ("newreno", "newreno", ["duration=2400 s"])
+    cases.append((runs.long_pair, None, (_together, long), min(seeds, RUNS)))
+    for measure, count in ((journey.measured, seeds), (journey.recovery, min(seeds, JOURNEYS))):
+        cases.append((runs.journeys, measure.__name__, (_travel, (measure,)), count))
     for key in (*STUDIED, *BEYOND):
         # Of a proxy numbers are told, of the other schemes beyond the study the window is drawn.
         count = seeds if key in STUDIED else min(seeds, RUNS) if key == "pep" else 1
-        cases.append((partial(alone, runs.single, key, []), count))
-        cases.append((partial(alone, runs.lossy_single, key, [shorter, errors.format(1e-3)]), count))
-    cases += [(partial(together, runs.pair, key, []), seeds) for key in COMPARED]
-    cases += [(partial(together, runs.pair, key, []), min(seeds, RUNS)) for key in UNFAIR]
-    cases += [(partial(together, runs.pair, key, []), min(seeds, FEW_RUNS)) for key in MORE_PAIRS]
-    cases += [(partial(together, runs.lossy_pair, key, [shorter, errors.format(5e-4)]), seeds) for key in LOSSY]
-    tasks = [(case, seed) for seed in range(1, seeds + 1) for case, count in cases if seed <= count]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done, _ in enumerate(pool.map(lambda task: task[0](task[1]), tasks)):
-            progress(f"run {done + 1} of {len(tasks)}")
+        alone(runs.single, key, [], count)
+        alone(runs.lossy_single, key, [shorter, errors.format(1e-3)], count)
+    for keys, count in ((COMPARED, seeds), (UNFAIR, min(seeds, RUNS)), (MORE_PAIRS, min(seeds, FEW_RUNS))):
+        for key in keys:
+            together(runs.pair, key, [], count)
+    for key in LOSSY:
+        together(runs.lossy_pair, key, [shorter, errors.format(5e-4)], seeds)
+    tasks = [(case, seed) for seed in range(1, seeds + 1) for case in cases if seed <= case[-1]]
+    made = spread(engine, folder, [(function, (seed, *given)) for (_, _, (function, given), _), seed in tasks])
+    for done, (((into, name, _, _), seed), result) in enumerate(zip(tasks, made, strict=True)):
+        into[seed if name is None else (name, seed)] = result
+        progress(f"run {done + 1} of {len(tasks)}")
     return runs
+
+
+def _alone(folder: Path, seed: int, key: str, overrides: list[str]) -> Flow:
+    (flow,) = simulate(folder / "single.toml", seed, {"download": key}, overrides)
+    return flow
+
+
+def _together(folder: Path, seed: int, first: str, second: str, overrides: list[str]) -> list[Flow]:
+    return simulate(folder / "pair.toml", seed, {"first": first, "second": second}, overrides)
+
+
+def _travel(folder: Path, seed: int, measure: Callable[[Path, int], Figures]) -> Figures:
+    return measure(folder / "line.toml", seed)
 
 
 def _coverage() -> Figures:

@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from baton.live.trials import Figures
+from baton.sweep.engines import Engine
 
 from . import study_t_figures as drawing
 from .checks import Reproduced, judged, put
+from .spread import spread
 from .study_run import STABLE, WINDOWS, ratio, simulate, towards_gsm, towards_wavelan, window
 from .study_t_quoted import quoted
 
@@ -39,21 +41,35 @@ REMEDIES = ("timeout-reset", "window-reset", "path-reset", "path-window")
 Samples = dict[str, list[float]]
 
 
-def reproduce(folder: Path, progress: Callable[[str], None] = lambda _: None, seeds: int = RUNS) -> Reproduced:
+def reproduce(
+    folder: Path,
+    progress: Callable[[str], None] = lambda _: None,
+    seeds: int = RUNS,
+    engine: Engine | None = None,
+) -> Reproduced:
     """Makes all checks of the study, in the order of its file of expectations."""
     samples: Samples = {}
     put(samples, _capacities())
     put(samples, _pings(folder / "download.toml"))
-    for seed in range(1, seeds + 1):
+    tasks = [(_measured, (seed,)) for seed in range(1, seeds + 1)]
+    for (_, (seed,)), found in zip(tasks, spread(engine, folder, tasks), strict=True):
         progress(f"seed {seed} of {seeds}")
-        _towards_gsm(folder / "download.toml", seed, samples)
-        _towards_wavelan(folder / "download-back.toml", seed, samples)
-        _farther_and_lossy(folder, seed, samples)
-        _upload(folder / "upload.toml", seed, samples)
-        _both_ways(folder, seed, samples)
-        if seed <= QUOTED_RUNS:
-            put(samples, quoted(folder, seed))
+        for check, values in found.items():
+            samples.setdefault(check, []).extend(values)
     return Reproduced(judged(folder, samples), drawing.draw(folder))
+
+
+def _measured(folder: Path, seed: int) -> Samples:
+    """Measures all checks with one seed."""
+    samples: Samples = {}
+    _towards_gsm(folder / "download.toml", seed, samples)
+    _towards_wavelan(folder / "download-back.toml", seed, samples)
+    _farther_and_lossy(folder, seed, samples)
+    _upload(folder / "upload.toml", seed, samples)
+    _both_ways(folder, seed, samples)
+    if seed <= QUOTED_RUNS:
+        put(samples, quoted(folder, seed))
+    return samples
 
 
 def windows(plain: Figures, limited: Mapping[str, Figures]) -> Figures:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -17,14 +17,15 @@ from baton.progress import sweep_progress, tell_in_lines
 from baton.remedies.reading import study_file
 from baton.summary import Json, skeleton
 
-from . import live, live_identity, page, tables
+from . import live, live_identity, page, shards, tables
 from .code import Live
-from .execute import PointRuns, Until, execute, simulator
+from .engines import opened
+from .execute import PointRuns, Runner, Until, execute
 from .folder import manifest, open_folder, write_text
 from .results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, differences, statistics, to_json, write_table
+from .runs import Runs
+from .shards import Shard, default_folder, interrupted
 from .study import Point, Study, read_study
-
-INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class SweepOptions:
     force: bool
     resume: bool
     jobs: int | None
+    executor: str | None
+    shard: str | None
     until_width: str | None
     json: bool
     path: Path | None = None
@@ -60,6 +63,7 @@ def run(options: SweepOptions) -> int:
     study = read_study(options.study, options.overrides, options.seeds)
     study.live = _live(options, study.live)
     until = Until.parse(options.until_width) if options.until_width else None
+    shard = _shard(options, study)
     points = study.points()
     classes.permit(allowed(options.allow_python))
     runs, live_runs = _load(study, points)
@@ -69,28 +73,55 @@ def run(options: SweepOptions) -> int:
     if seeds.stop > 2**64:
         raise InputError(f"seeds from {first.seed} on: the last one is above {2**64 - 1}; choose a lower `seed`")
     name = first.name if Path(options.study).suffix != ".toml" else Path(options.study).stem
-    out = options.out or Path("results") / f"{name}-sweep"
+    out = options.out or default_folder(name, shard)
     entries = [_entry(point, run) for point, run in zip(points, runs, strict=True)]
-    swept = manifest(name, study.scenario, entries, None if study.live is None else live_identity.identity(study.live))
+    live_told = None if study.live is None else live_identity.identity(study.live)
+    swept = manifest(name, study.scenario, entries, live_told, None if shard is None else shard.told(seeds, None))
     with (
-        as_invoker() if live_runs else nullcontext(),
+        _runner(options, runs, live_runs) as runner,
         open_folder(out, swept, force=options.force, resume=options.resume) as folder,
     ):
         for run in runs:
             if run.scenario is not None:
                 travel.keep_recordings(out, study.scenario.parent, run.scenario)
-        runner = live_runs or simulator(runs, options.jobs)
+        if shard is not None:
+            shard.restrict(runs)
         with nullcontext(tell_in_lines) if live_runs else sweep_progress() as progress:
             complete = execute(folder, runs, seeds, until, runner=runner, progress=progress)
         sweep = Sweep(name, out, [entry["values"] for entry in entries], seeds, runs, complete)
+        if shard is not None:
+            return shards.end(folder, runs, swept, as_json=options.json) if complete else interrupted()
+        if complete and live_runs is None:
+            folder.put_in_order(sweep.counts)
         found = write(sweep, swept)
     show(sweep, found, as_json=options.json)
     if not complete:
-        print(
-            "baton: interrupted; finished runs are kept: continue with the same command and --resume", file=sys.stderr
-        )
-        return INTERRUPTED
+        return interrupted()
     return sweep.exit_status
+
+
+@contextmanager
+def _runner(options: SweepOptions, runs: Sequence[PointRuns], live_runs: live.LiveRuns | None) -> Iterator[Runner]:
+    """Yields the runner of the points that can be run. Raises `InputError`."""
+    if live_runs is not None:
+        with as_invoker():
+            yield live_runs
+        return
+    with opened(options.executor, options.jobs) as engine:
+        yield Runs(engine, [run.scenario for run in runs if run.scenario is not None])
+
+
+def _shard(options: SweepOptions, study: Study) -> Shard | None:
+    """Returns the shard, if the sweep is one. Raises `InputError`."""
+    if options.shard is None:
+        return None
+    if options.until_width is not None:
+        raise InputError(
+            "--until-width: looks at all runs of a point, of which a shard has some: leave one of them out"
+        )
+    if study.live is not None:
+        raise InputError("--shard: belongs to simulated runs; live ones are made one at a time")
+    return Shard.parse(options.shard)
 
 
 def _live(options: SweepOptions, of_study: Live | None) -> Live | None:
@@ -100,8 +131,9 @@ def _live(options: SweepOptions, of_study: Live | None) -> Live | None:
         if options.program or options.server is not None:
             raise InputError("PROGRAM and --server run live: add --live")
         return None
-    if options.jobs is not None:
-        raise InputError("--jobs: belongs to simulated runs; live ones are made one at a time")
+    for name, value in (("--jobs", options.jobs), ("--executor", options.executor)):
+        if value is not None:
+            raise InputError(f"{name}: belongs to simulated runs; live ones are made one at a time")
     study = of_study or Live()
     server = study.server if options.server is None else options.server
     return Live(list(options.program) or study.program, server)

@@ -1,4 +1,4 @@
-"""Makes the missing runs of a sweep on all cores, and stops points whose interval is narrow enough."""
+"""Makes the missing runs of a sweep, and stops points whose interval is narrow enough."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from baton import Scenario
-from baton._baton import Pool
 from baton.errors import InputError
 from baton.progress import SweepReport
 
@@ -65,6 +64,11 @@ class PointRuns:
     """Reason why it cannot be run at all."""
     rows: dict[int, Row] = field(default_factory=dict)
     failures: dict[int, str] = field(default_factory=dict)
+    lost: set[int] = field(default_factory=set)
+    """Seeds of failures that are no results: the run's worker was lost."""
+    first: int = 0
+    step: int = 1
+    """Every how many seeds, from the first of them on, belong to this sweep; not all do in a shard."""
     enough: int | None = None
     """After how many seeds it ends: its interval was narrow, or no more were asked for."""
     _looked: int = 0
@@ -92,6 +96,10 @@ class PointRuns:
             if until.reached([row for row in rows if is_trusted(row)]):
                 self.enough = self._looked
 
+    def failed(self, seeds: range) -> dict[int, str]:
+        """Returns seeds and reasons of the runs that failed; those after an early end are not looked at."""
+        return {seed: self.failures[seed] for seed in seeds[: self.enough] if seed in self.failures}
+
     def ran(self, seeds: range) -> list[int]:
         """Returns seeds of the runs with a row, ascending; those after an early end are not looked at."""
         return [seed for seed in seeds[: self.enough] if seed in self.rows]
@@ -102,7 +110,7 @@ class PointRuns:
 
     def wanted(self, seeds: range) -> range:
         """Returns seeds with which the point is to be run, as far as is known."""
-        return seeds[:0] if self.reason else seeds[: self.enough]
+        return seeds[:0] if self.reason else seeds[self.first : self.enough : self.step]
 
 
 class Keeper(Protocol):
@@ -114,16 +122,26 @@ class Keeper(Protocol):
         """Keeps a run; `summary` is JSON."""
 
 
-Outcome = tuple[int, int, str | None, str | None]
-"""Place of the scenario and seed of a run that has ended, its summary as JSON or the reason why there is none."""
+class Outcome(NamedTuple):
+    """A run that has ended."""
+
+    place: int
+    """Place of its scenario."""
+    seed: int
+    summary: str | None
+    """Summary as JSON."""
+    reason: str | None
+    """Reason why there is no summary."""
+    is_result: bool = True
+    """False if the run may end otherwise when it is repeated: its worker was lost."""
 
 
 class Runner(Protocol):
     """Runner of scenarios, which it knows by their places."""
 
     @property
-    def workers(self) -> int:
-        """Number of concurrent runs."""
+    def most_requested(self) -> int:
+        """Number of runs that may be requested at once."""
 
     def submit(self, place: int, seed: int) -> None:
         """Requests a run."""
@@ -133,11 +151,6 @@ class Runner(Protocol):
 
     def close(self) -> None:
         """Ends the runs under way."""
-
-
-def simulator(points: Sequence[PointRuns], workers: int | None) -> Runner:
-    """Returns a runner that simulates the points that can be run, in this many threads; by default one per core."""
-    return Pool([point.scenario for point in points if point.scenario is not None], workers)
 
 
 def execute(
@@ -168,17 +181,20 @@ def execute(
             for number, seed in tasks:
                 runner.submit(places[number], seed)
                 under_way += 1
-                if under_way >= 2 * runner.workers:
+                if under_way >= runner.most_requested:
                     break
             outcome = runner.next()
             if outcome is None:
                 return True
             under_way -= 1
-            place, seed, summary, reason = outcome
+            place, seed, summary, reason, is_result = outcome
             point = points[numbers[place]]
             point.add(seed, None if summary is None else row_of(json.loads(summary)), reason)
             # After it counts: Ctrl-C may come between, and no result lacks a run that is kept.
-            folder.keep(numbers[place], seed, summary, reason)
+            if is_result:
+                folder.keep(numbers[place], seed, summary, reason)
+            else:
+                point.lost.add(seed)
             point.look(seeds, until)
             if time.monotonic() - told > REPORT_EVERY_S:
                 told = time.monotonic()

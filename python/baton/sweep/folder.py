@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import difflib
 import fcntl
+import itertools
 import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from baton import version
 from baton._baton import build_commit
 from baton.archive import SWEEP_FILE
 from baton.errors import InputError
 from baton.stored import SWEEP_FORMAT as FORMAT
-from baton.stored import SweepManifest, SweptLive, kept_run, read_sweep
+from baton.stored import SweepManifest, SweptLive, SweptShard, kept_run, read_sweep
 from baton.summary import Json
 from baton.travel import RECORDINGS
 
@@ -55,6 +57,7 @@ class SweepFolder:
         self.kept = kept
         """Runs that were there when the sweep was resumed."""
         self._log = log
+        self._order = [(run.seed, run.point) for run in kept]
 
     def keep(self, point: int, seed: int, summary: str | None, reason: str | None) -> None:
         """Stores a run; `summary` is JSON. Raises `OSError`."""
@@ -66,13 +69,43 @@ class SweepFolder:
         except OSError as error:
             why = f"cannot be written: {error.strerror}; earlier runs are kept, continue with --resume"
             raise OSError(error.errno, why, str(self.path / RUNS_FILE)) from error
+        self._order.append((seed, point))
+
+    @property
+    def count(self) -> int:
+        """Number of runs in the folder."""
+        return len(self._order)
+
+    def copy(self, runs_file: Path, kept: Sequence[Kept]) -> None:
+        """Adds the runs of another folder's file, which holds these. Raises `OSError`."""
+        with runs_file.open("rb") as source:
+            shutil.copyfileobj(source, self._log)
+        self._log.flush()
+        self._order += [(run.seed, run.point) for run in kept]
+
+    def put_in_order(self, wanted: Callable[[int, int], bool]) -> None:
+        """Writes the runs again, by seed and point, and only those with a point and a seed that are `wanted`: a
+        complete sweep is the same in every byte, however it was made. Raises `OSError`."""
+        file = self.path / RUNS_FILE
+        places = sorted(range(len(self._order)), key=self._order.__getitem__)
+        chosen = [place for place in places if wanted(self._order[place][1], self._order[place][0])]
+        if chosen != list(range(len(self._order))):
+            rewrite_lines(file, chosen)
+            self._order = [self._order[place] for place in chosen]
 
 
-def manifest(name: str, scenario: Path, points: Sequence[Json], live: SweptLive | None = None) -> Json:
+def manifest(
+    name: str,
+    scenario: Path,
+    points: Sequence[Json],
+    live: SweptLive | None = None,
+    shard: SweptShard | None = None,
+) -> Json:
     """Returns the contents of `sweep.json`. Each of `points` has `values`, `overrides`, `resolved`, `traces` and
     `reason`."""
     build = {"version": version.installed(), "commit": build_commit()}
-    ran = {} if live is None else {"live": live}
+    ran: Json = {} if live is None else {"live": live}
+    ran |= {} if shard is None else {"shard": shard}
     return {"format": FORMAT, **build, "name": name, "origin": scenario.name, **ran, "points": list(points)}
 
 
@@ -142,20 +175,27 @@ def _refuse(path: Path, *, force: bool, resume: bool) -> None:
 
 def refuse_changes(path: Path, before: SweepManifest, now: Json) -> None:
     """Raises `InputError` that lists the differences between a resumed sweep and the requested one."""
-    changes = list(_changes(before, now))
-    if changes:
-        shown = [*changes[:MOST_DIFFERENCES], *(["…"] if len(changes) > MOST_DIFFERENCES else [])]
-        listed = "".join(f"\n  {change}" for change in shown)
+    found = list(changes(before, now))
+    if found:
         raise InputError(
-            f"{path}: cannot be resumed, because what is swept has changed since (then → now):{listed}\n"
+            f"{path}: cannot be resumed, because what is swept has changed since (then → now):{in_lines(found)}\n"
             "Start again with --force, or in another folder with --out"
         )
 
 
-def _changes(before: SweepManifest, now: Json) -> Iterator[str]:
+def in_lines(found: Sequence[str]) -> str:
+    """Returns the first differences, each in a line of its own."""
+    shown = [*found[:MOST_DIFFERENCES], *(["…"] if len(found) > MOST_DIFFERENCES else [])]
+    return "".join(f"\n  {each}" for each in shown)
+
+
+def changes(before: SweepManifest, now: Mapping[str, Any]) -> Iterator[str]:
+    """Describes the differences between two sweeps."""
     for key in ("format", "version", "commit", "origin"):
         if before.get(key) != now[key]:
             yield f"{key}: {before.get(key)} → {now[key]}"
+    if _part(before) != _part(now):
+        yield f"shard: {_part(before)} → {_part(now)}"
     yield from _changed_programs(before.get("live"), now.get("live"))
     names_before, names_now = ([point["values"] for point in each["points"]] for each in (before, now))
     if names_before != names_now:
@@ -171,6 +211,14 @@ def _changes(before: SweepManifest, now: Json) -> Iterator[str]:
                 yield f"trace {_own_names(trace)}: its content has changed"
         if old["resolved"] != new["resolved"] or old["traces"] != new["traces"]:
             return  # the others have most likely changed in the same way
+
+
+def _part(swept: Mapping[str, Any]) -> str:
+    """Describes the part of all runs that a folder has."""
+    shard = swept.get("shard")
+    if shard is None:
+        return "all runs"
+    return f"{shard['number']}/{shard['of']} of the seeds {shard['seeds'][0]} to {shard['seeds'][1]}"
 
 
 def _changed_programs(before: SweptLive | None, now: SweptLive | None) -> Iterator[str]:
@@ -231,6 +279,24 @@ def read_runs(path: Path, points: int, *, cut: bool = False) -> list[Kept]:
             raise InputError(f"{error}; remove the line to repeat its run") from error
         runs.append(Kept(entry["point"], entry["seed"], cast("Json | None", entry["summary"]), entry["reason"]))
     return runs
+
+
+def rewrite_lines(file: Path, chosen: Sequence[int]) -> None:
+    """Writes a file anew with the lines of these numbers, in their order. Raises `OSError`."""
+    with file.open("rb") as lines:
+        lengths = [len(line) for line in lines]
+        begins = list(itertools.accumulate(lengths, initial=0))
+        staged = file.with_name(f".partial-{file.name}")
+        try:
+            with staged.open("wb") as out:
+                for place in chosen:
+                    lines.seek(begins[place])
+                    out.write(lines.read(lengths[place]))
+            staged.replace(file)
+        except OSError as error:
+            staged.unlink(missing_ok=True)
+            why = f"cannot be written: {error.strerror}; the runs are kept, continue with --resume"
+            raise OSError(error.errno, why, str(file)) from error
 
 
 def write_text(file: Path, text: str) -> None:

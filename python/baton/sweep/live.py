@@ -31,7 +31,7 @@ NOT_RECORDED = ["record.series=false", "record.packets=false"]
 class LiveRuns:
     """Runner of the requested live runs, in their order."""
 
-    workers = 1
+    most_requested = 2
 
     def __init__(self) -> None:
         self.tests: list[LiveTest] = []
@@ -63,9 +63,9 @@ class LiveRuns:
             raise KeyboardInterrupt from None
         except (InputError, RunError, OSError) as error:
             print(f"baton: {where}: FAILED: {error}", file=sys.stderr)
-            return place, seed, None, str(error)
+            return Outcome(place, seed, None, str(error))
         print(f"baton: {where}: {_in_words(tried)}", file=sys.stderr)
-        return place, seed, json.dumps(_summary(tried), ensure_ascii=False), None
+        return Outcome(place, seed, json.dumps(_summary(tried), ensure_ascii=False), None)
 
     def close(self) -> None:
         """Discards the requests."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
-from baton._baton import Pool, Scenario
+from baton._baton import Scenario
 from baton.archive import SWEEP_FILE
 from baton.errors import InputError
 from baton.progress import sweep_progress
 from baton.rerun import RerunOptions, found_recordings, parsed
 from baton.stored import read_sweep
 
+from .engines import opened
 from .flatten import flatten
 from .folder import read_runs
+from .runs import Runs
 
 ONLY_HASHED = "# SHA-256"
 
@@ -42,23 +45,18 @@ def rerun_sweep(folder: Path, options: RerunOptions) -> dict[str, bool]:
             with found_recordings(file, point["traces"], options.traces) as beside:
                 places[number] = len(scenarios)
                 scenarios.append(parsed(point["resolved"], beside, file, options))
-    pool = Pool(scenarios, None)
     differ: dict[int, list[int]] = {number: [] for number in places}
     numbers = list(places)
-    try:
+    with opened(None, None) as engine, closing(Runs(engine, scenarios)) as runs, sweep_progress() as tell:
         for number, seed in kept:
-            pool.submit(places[number], seed)
-        with sweep_progress() as tell:
-            done = 0
-            while (outcome := pool.next()) is not None:
-                place, seed, summary, _ = outcome
-                before, done = kept[numbers[place], seed], done + 1
-                again = None if summary is None else flatten(json.loads(summary))
-                if again != (None if before is None else flatten(before)):
-                    differ[numbers[place]].append(seed)
-                tell(done, len(kept), 0)
-    finally:
-        pool.close()
+            runs.submit(places[number], seed)
+        done = 0
+        while (outcome := runs.next()) is not None:
+            before, done = kept[numbers[outcome.place], outcome.seed], done + 1
+            again = None if outcome.summary is None else flatten(json.loads(outcome.summary))
+            if again != (None if before is None else flatten(before)):
+                differ[numbers[outcome.place]].append(outcome.seed)
+            tell(done, len(kept), 0)
     return {_named(points[number]["values"], seeds): not seeds for number, seeds in differ.items()}
 
 

@@ -50,6 +50,11 @@ class Sweep:
         runs = self.points[point]
         return [(seed, runs.rows[seed]) for seed in runs.ran(self.seeds)]
 
+    def counts(self, point: int, seed: int) -> bool:
+        """Returns false for a run after an early end, which is looked at nowhere."""
+        enough = self.points[point].enough
+        return enough is None or seed not in self.seeds[enough:]
+
     @cached_property
     def axes(self) -> dict[str, list[str]]:
         """The values of each axis, in the order of the points."""
@@ -76,7 +81,7 @@ class Sweep:
         for place, point in enumerate(self.points):
             if point.reason is not None:
                 listed.append({"point": place, "seed": None, "reason": point.reason})
-            failed = {**point.failures, **_failed_programs(self.all_rows(place))}
+            failed = {**point.failed(self.seeds), **_failed_programs(self.all_rows(place))}
             listed += [{"point": place, "seed": seed, "reason": failed[seed]} for seed in sorted(failed)]
         return listed
 
@@ -93,7 +98,7 @@ class Sweep:
     @property
     def exit_status(self) -> int:
         """1 if a run failed or is not to be trusted, 4 if only programs of live runs failed."""
-        if any(point.reason is not None or point.failures for point in self.points) or self.untrusted:
+        if any(point.reason is not None or point.failed(self.seeds) for point in self.points) or self.untrusted:
             return FAILED
         return PROGRAM_FAILED if self.failures else 0
 
