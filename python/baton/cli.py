@@ -10,8 +10,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import tempfile
-import traceback
 from pathlib import Path
 
 import click
@@ -512,6 +510,8 @@ def execute(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return fail("interrupted", 130, arguments)
     except SystemExit as error:  # called for by a class in Python, which does not end the program
+        import traceback
+
         traceback.print_exception(error)
         return fail(f"the run was ended by SystemExit: {error}", 1, arguments)
     except Exception as error:
@@ -539,6 +539,9 @@ def invoke(arguments: list[str]) -> int:
 
 def unexpected(error: Exception) -> tuple[str, int]:
     """Returns message and exit status of an unforeseen error: in a user's Python class, or a mistake in Baton."""
+    import tempfile
+    import traceback
+
     from baton.classes import FILES
 
     if any(frame.filename in FILES for frame in traceback.extract_tb(error.__traceback__)):
