@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from baton import Scenario
 from baton.plan import app

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from baton.plan import app
 from baton.plan.ldacs1.channel import CARRIERS, EnRoute, en_route, white

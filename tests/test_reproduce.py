@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
@@ -15,7 +14,6 @@ from typing import cast
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from baton import Scenario
 from baton.live.trials import Figures
@@ -182,9 +180,7 @@ def test_each_row_says_its_rule(tmp_path: Path) -> None:
     assert check.verdict == "agrees"
     page = write_page(tmp_path / "report.html", "a study", Reproduced([check]), []).read_text(encoding="utf-8")
     assert '<td class="rule">at least the published value<td class="agrees"' in page
-    console = Console(width=200, record=True, file=io.StringIO())
-    console.print(check_table("T", [check]))
-    assert "at least the published value" in console.export_text()
+    assert "at least the published value" in str(check_table("T", [check]))
 
 
 def test_titles_of_studies_begin_with_a_capital_letter() -> None:

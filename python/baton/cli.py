@@ -8,184 +8,188 @@ standard output is exactly one JSON object; for an error it is `{"error": {"mess
 from __future__ import annotations
 
 import gc
+import os
 import sys
-import tempfile
-import traceback
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-from typer.core import TyperGroup
-from typer.exceptions import TyperException
+import click
 
 from baton import BatonError, FolderError, ScenarioError, streams
+from baton.command_line import CONTEXT, PATH, Group, Later
 from baton.errors import InputError, Interrupted, nearest
-
-
-class Commands(TyperGroup):
-    """Commands, some of two words: `baton sweep merge` besides `baton sweep`."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Finds the command at the head of the arguments, and the rest of them."""
-        both = " ".join(args[:2])
-        return super().resolve_command(ctx, [both, *args[2:]] if both in self.commands else args)
-
-
-app = typer.Typer(
-    cls=Commands,
-    name="baton",
-    help="A laboratory for transport protocols across handovers.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 READER_GONE = 141
 """Exit status that a shell gives a program ended by SIGPIPE."""
 
-ScenarioArgument = Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario file, or a shipped one's name.")]
-SeedOption = Annotated[
-    int | None, typer.Option(min=0, max=2**64 - 1, help="Seed of all randomness; default: the scenario's, or 1.")
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Override a key, such as flows.download.transport.congestion=cubic. Repeatable.",
-    ),
-]
-HandoverOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="SPEC", help="A handover in place of the timetable: '5 s hard 2 s', '5 s soft tunnel'. Repeatable."
-    ),
-]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace an existing results folder.")]
-PcapOption = Annotated[bool, typer.Option("--pcap", help="Write a pcapng capture of each interface.")]
-PcapInterfaceOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--pcap-interface", metavar="NODE-LINK", help="Capture only this interface, such as laptop-wifi. Repeatable."
-    ),
-]
-SnapLengthOption = Annotated[
-    int | None,
-    typer.Option(
-        "--snap-length", metavar="BYTES", min=1, max=65535, help="Capture only the first bytes of each packet."
-    ),
-]
-ExpectOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="EXPR", help="Expect 'flows.download.longest_stall_s < 2', for example; exit 3 if it fails. Repeatable."
-    ),
-]
-JunitOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the expectations as a JUnit file.")]
-JobsOption = Annotated[
-    int | None, typer.Option(min=1, max=1024, help="Concurrent runs on this machine; default: one per core.")
-]
-ExecutorOption = Annotated[
-    str | None,
-    typer.Option(metavar="dask://HOST:PORT", help="Run on the workers of this Dask scheduler; see docs/sweeps.md."),
-]
-AllowPythonOption = Annotated[
-    bool, typer.Option("--allow-python", help="Also run Python classes from outside the scenario's folder.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+COMPLETION = "_BATON_COMPLETE"
+"""Variable of the environment by which a shell asks for completions, as click names it."""
+
+scenario_argument = click.argument("scenario", metavar="SCENARIO", help="A scenario file, or a shipped one's name.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=0, max=2**64 - 1), help="Seed of all randomness; default: the scenario's, or 1."
+)
+set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a key, such as flows.download.transport.congestion=cubic. Repeatable.",
+)
+handover_option = click.option(
+    "--handover",
+    multiple=True,
+    metavar="SPEC",
+    help="A handover in place of the timetable: '5 s hard 2 s', '5 s soft tunnel'. Repeatable.",
+)
+force_option = click.option("--force", is_flag=True, help="Replace an existing results folder.")
+pcap_option = click.option("--pcap", is_flag=True, help="Write a pcapng capture of each interface.")
+pcap_interface_option = click.option(
+    "--pcap-interface",
+    multiple=True,
+    metavar="NODE-LINK",
+    help="Capture only this interface, such as laptop-wifi. Repeatable.",
+)
+snap_length_option = click.option(
+    "--snap-length",
+    type=click.IntRange(min=1, max=65535),
+    metavar="BYTES",
+    help="Capture only the first bytes of each packet.",
+)
+expect_option = click.option(
+    "--expect",
+    multiple=True,
+    metavar="EXPR",
+    help="Expect 'flows.download.longest_stall_s < 2', for example; exit 3 if it fails. Repeatable.",
+)
+junit_option = click.option("--junit", type=PATH, metavar="FILE", help="Write the expectations as a JUnit file.")
+allow_python_option = click.option(
+    "--allow-python", is_flag=True, help="Also run Python classes from outside the scenario's folder."
+)
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(min=1, max=1024), help="Concurrent runs on this machine; default: one per core."
+)
+executor_option = click.option(
+    "--executor", metavar="dask://HOST:PORT", help="Run on the workers of this Dask scheduler; see docs/sweeps.md."
+)
+json_option = click.option("--json", is_flag=True, help="Print one JSON object on standard output.")
 
 
-def print_version(wanted: bool) -> None:
+def print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Prints the version and ends."""
-    if wanted:
+    if wanted and not context.resilient_parsing:
         from baton import version
 
         print(f"baton {version.installed()}")
-        raise typer.Exit
+        context.exit()
 
 
-@app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
+@click.group(cls=Group, context_settings=CONTEXT)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="Print the version."
+)
+def app() -> None:
     """A laboratory for transport protocols across handovers."""
 
 
 @app.command()
+@scenario_argument
+@seed_option
+@set_option
+@handover_option
+@click.option("--out", type=PATH, metavar="DIR", help="Results folder; default: results/<scenario>-<seed>.")
+@force_option
+@pcap_option
+@pcap_interface_option
+@snap_length_option
+@expect_option
+@junit_option
+@allow_python_option
+@json_option
 def run(
-    scenario: ScenarioArgument,
-    seed: SeedOption = None,
-    overrides: SetOption = None,
-    handover: HandoverOption = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Results folder; default: results/<scenario>-<seed>.")
-    ] = None,
-    force: ForceOption = False,
-    pcap: PcapOption = False,
-    pcap_interface: PcapInterfaceOption = None,
-    snap_length: SnapLengthOption = None,
-    expect: ExpectOption = None,
-    junit: JunitOption = None,
-    allow_python: AllowPythonOption = False,
-    json: JsonOption = False,
-) -> None:
+    scenario: str,
+    seed: int | None,
+    overrides: tuple[str, ...],
+    handover: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    pcap: bool,
+    pcap_interface: tuple[str, ...],
+    snap_length: int | None,
+    expect: tuple[str, ...],
+    junit: Path | None,
+    allow_python: bool,
+    json: bool,
+) -> int:
     """Run a scenario and write its results and report."""
     from baton import cli_run
 
-    captures = cli_run.Captures(pcap, pcap_interface or [], snap_length)
+    captures = cli_run.Captures(pcap, list(pcap_interface), snap_length)
     options = cli_run.RunOptions(
-        scenario, seed, overrides or [], handover or [], out, force, captures, expect or [], junit, json, allow_python
+        scenario, seed, list(overrides), list(handover), out, force, captures, list(expect), junit, json, allow_python
     )
-    raise typer.Exit(cli_run.run(options))
+    return cli_run.run(options)
 
 
 @app.command()
+@click.argument("scenario", required=False, metavar="[SCENARIO]", help="A scenario file, or a shipped one's name.")
+@click.argument(
+    "program",
+    nargs=-1,
+    required=False,
+    metavar="[-- PROGRAM ARGS...]",
+    help="Run in the mobile, instead of the scenario's flows.",
+)
+@click.option("--server", metavar="CMD", help="Run in the correspondent; PROGRAM starts when it listens.")
+@seed_option
+@set_option
+@handover_option
+@click.option("--out", type=PATH, metavar="DIR", help="Results folder; default: results/<scenario>-live-<seed>.")
+@force_option
+@pcap_option
+@pcap_interface_option
+@snap_length_option
+@expect_option
+@junit_option
+@json_option
+@click.option("--ignore-unsupported", is_flag=True, help="Leave out what the kernel cannot do, with a warning.")
+@click.option("--allow-no-handover", is_flag=True, help="Do not fail if no flow was under way at a handover.")
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Run N times, with ascending seeds, and judge all runs together.",
+)
+@click.option(
+    "--pass",
+    "least_share",
+    default="100 %",
+    metavar="SHARE",
+    help="Share of the repetitions that has to pass, such as '95 %'.",
+)
+@allow_python_option
+@click.option("--check", is_flag=True, help="Check whether this machine can run live; takes no scenario.")
 def live(
-    scenario: Annotated[
-        str | None, typer.Argument(metavar="SCENARIO", help="A scenario file, or a shipped one's name.")
-    ] = None,
-    program: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[-- PROGRAM ARGS...]", help="Run in the mobile, instead of the scenario's flows."),
-    ] = None,
-    server: Annotated[
-        str | None,
-        typer.Option(metavar="CMD", help="Run in the correspondent; PROGRAM starts when it listens."),
-    ] = None,
-    seed: SeedOption = None,
-    overrides: SetOption = None,
-    handover: HandoverOption = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Results folder; default: results/<scenario>-live-<seed>.")
-    ] = None,
-    force: ForceOption = False,
-    pcap: PcapOption = False,
-    pcap_interface: PcapInterfaceOption = None,
-    snap_length: SnapLengthOption = None,
-    expect: ExpectOption = None,
-    junit: JunitOption = None,
-    json: JsonOption = False,
-    ignore_unsupported: Annotated[
-        bool, typer.Option("--ignore-unsupported", help="Leave out what the kernel cannot do, with a warning.")
-    ] = False,
-    allow_no_handover: Annotated[
-        bool, typer.Option("--allow-no-handover", help="Do not fail if no flow was under way at a handover.")
-    ] = False,
-    repeat: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Run N times, with ascending seeds, and judge all runs together."),
-    ] = None,
-    least_share: Annotated[
-        str, typer.Option("--pass", metavar="SHARE", help="Share of the repetitions that has to pass, such as '95 %'.")
-    ] = "100 %",
-    allow_python: AllowPythonOption = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check whether this machine can run live; takes no scenario.")
-    ] = False,
-) -> None:
+    scenario: str | None,
+    program: tuple[str, ...],
+    server: str | None,
+    seed: int | None,
+    overrides: tuple[str, ...],
+    handover: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    pcap: bool,
+    pcap_interface: tuple[str, ...],
+    snap_length: int | None,
+    expect: tuple[str, ...],
+    junit: Path | None,
+    json: bool,
+    ignore_unsupported: bool,
+    allow_no_handover: bool,
+    repeat: int | None,
+    least_share: str,
+    allow_python: bool,
+    check: bool,
+) -> int:
     """Run a scenario in real time, with the kernel's protocols and any program."""
     from baton import classes, cli_run
     from baton.live import cli_live, execution, machine
@@ -193,30 +197,31 @@ def live(
     if check:
         if scenario is not None:
             raise InputError("--check tests the machine, without a scenario; `baton check --live` tests a scenario")
-        raise typer.Exit(machine.check_machine(as_json=json))
+        return machine.check_machine(as_json=json)
     if scenario is None:
         raise InputError("SCENARIO is missing: a scenario file, or a shipped one's name (`baton list scenarios`)")
-    captures = cli_run.Captures(pcap, pcap_interface or [], snap_length)
+    captures = cli_run.Captures(pcap, list(pcap_interface), snap_length)
     options = cli_run.RunOptions(
-        scenario, seed, overrides or [], handover or [], out, force, captures, expect or [], junit, json, allow_python
+        scenario, seed, list(overrides), list(handover), out, force, captures, list(expect), junit, json, allow_python
     )
     classes.permit(cli_run.allowed(allow_python))
-    live_options = execution.LiveOptions(options, server, ignore_unsupported, allow_no_handover, program or [])
+    live_options = execution.LiveOptions(options, server, ignore_unsupported, allow_no_handover, list(program))
     if repeat is not None:
         from baton.live import over
         from baton.live import repeat as repeating
 
-        raise typer.Exit(repeating.run(live_options, repeat, over.share(least_share)))
-    raise typer.Exit(cli_live.run(live_options))
+        return repeating.run(live_options, repeat, over.share(least_share))
+    return cli_live.run(live_options)
 
 
 @app.command()
+@click.argument("run", metavar="RUN", help="Name of a live run under way.")
+@click.argument("link", metavar="LINK", help="Link to which its mobile moves.")
+@click.option("--hard", metavar="OUTAGE", help="Make it hard, with this outage, such as '2 s'; default: soft.")
 def handover(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a live run under way.")],
-    link: Annotated[str, typer.Argument(metavar="LINK", help="Link to which its mobile moves.")],
-    hard: Annotated[
-        str | None, typer.Option(metavar="OUTAGE", help="Make it hard, with this outage, such as '2 s'; default: soft.")
-    ] = None,
+    run: str,
+    link: str,
+    hard: str | None,
 ) -> None:
     """Move the mobile of a live run now."""
     from baton.handover_spec import seconds
@@ -227,14 +232,13 @@ def handover(
 
 
 @app.command("set")
+@click.argument("run", metavar="RUN", help="Name of a live run under way.")
+@click.argument(
+    "change", metavar="KEY=VALUE", help="Such as 'links.wifi.rate=2 Mbit/s' or links.wifi.packet_error_rate=0.01."
+)
 def set_key(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a live run under way.")],
-    change: Annotated[
-        str,
-        typer.Argument(
-            metavar="KEY=VALUE", help="Such as 'links.wifi.rate=2 Mbit/s' or links.wifi.packet_error_rate=0.01."
-        ),
-    ],
+    run: str,
+    change: str,
 ) -> None:
     """Change a link of a live run now, as an entry of [[changes]] would."""
     from baton.live import control
@@ -244,25 +248,27 @@ def set_key(
 
 
 @app.command()
+@scenario_argument
+@set_option
+@click.option("--live", is_flag=True, help="Also check whether the kernel can run it in real time.")
 def check(
-    scenario: ScenarioArgument,
-    overrides: SetOption = None,
-    live: Annotated[
-        bool, typer.Option("--live", help="Also check whether the kernel can run it in real time.")
-    ] = False,
-) -> None:
+    scenario: str,
+    overrides: tuple[str, ...],
+    live: bool,
+) -> int:
     """Check a scenario without running it or the Python classes that it names."""
     from baton import cli_run
 
-    loaded, _ = cli_run.load(scenario, overrides or [], live=live)
+    loaded, _ = cli_run.load(scenario, list(overrides), live=live)
     if live:
         from baton.live import machine
         from baton.shipped import scenario_path
 
-        status = machine.check_scenario(scenario_path(scenario), overrides or [])
+        status = machine.check_scenario(scenario_path(scenario), list(overrides))
         if status:
-            raise typer.Exit(status)
+            return status
     print(f"{loaded.name}: no mistakes found")
+    return 0
 
 
 @app.command()
@@ -274,20 +280,21 @@ def schema() -> None:
 
 
 @app.command()
+@click.argument(
+    "run", type=PATH, metavar="RUN", help="Results folder of a run or a sweep, its manifest, or its archive."
+)
+@click.option(
+    "--traces",
+    type=PATH,
+    metavar="DIR",
+    help="Search here, too, for recordings and Python modules that are not with the results.",
+)
+@click.option("--allow-python", is_flag=True, help="Run the Python classes that the run names; they are code.")
 def rerun(
-    run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Results folder of a run or a sweep, its manifest, or its archive.")
-    ],
-    traces: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Search here, too, for recordings and Python modules that are not with the results."
-        ),
-    ] = None,
-    allow_python: Annotated[
-        bool, typer.Option("--allow-python", help="Run the Python classes that the run names; they are code.")
-    ] = False,
-) -> None:
+    run: Path,
+    traces: Path | None,
+    allow_python: bool,
+) -> int:
     """Repeat a run or a sweep, and compare the data; exit 1 if they differ."""
     from baton.rerun import RerunOptions
     from baton.rerun import rerun as run_again
@@ -295,15 +302,15 @@ def rerun(
     same = run_again(RerunOptions(run, traces, allow_python))
     for name, is_same in same.items():
         print(f"{name}: {'the same' if is_same else 'DIFFERS'}")
-    raise typer.Exit(0 if all(same.values()) else 1)
+    return 0 if all(same.values()) else 1
 
 
 @app.command()
+@click.argument("run", type=PATH, metavar="RUN", help="Results folder of a run or a sweep.")
+@click.option("--out", type=PATH, metavar="FILE", help="The archive; default: RUN.zip in the current folder.")
 def pack(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Results folder of a run or a sweep.")],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The archive; default: RUN.zip in the current folder.")
-    ] = None,
+    run: Path,
+    out: Path | None,
 ) -> None:
     """Pack a run or a sweep into one archive, which `rerun` and `compare` take."""
     from baton.archive import pack as pack_results
@@ -312,168 +319,196 @@ def pack(
 
 
 @app.command()
+@click.argument(
+    "study", metavar="STUDY", help="A scenario (file or shipped name), a study file, or the folder of a study."
+)
+@click.argument(
+    "program",
+    nargs=-1,
+    required=False,
+    metavar="[-- PROGRAM ARGS...]",
+    help="With --live: run in the mobile, at every point.",
+)
+@click.option(
+    "--seeds", type=click.IntRange(min=1, max=1000000), help="Runs of each point; default: the study's, or 10."
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=A,B,…",
+    help="An axis, such as flows.download.transport.congestion=reno,cubic. Repeatable.",
+)
+@click.option("--out", type=PATH, metavar="DIR", help="Folder; default: results/<study>-sweep.")
+@click.option("--force", is_flag=True, help="Replace an existing sweep.")
+@click.option("--resume", is_flag=True, help="Resume a sweep: make only the missing runs.")
+@jobs_option
+@executor_option
+@click.option(
+    "--shard", metavar="I/N", help="Make only part I of N, for a job of an array; `baton sweep merge` joins the parts."
+)
+@click.option(
+    "--until-width",
+    metavar="W",
+    help="Stop a point when its 95 % interval is this narrow: 5% (of every flow's mean goodput), or"
+    " flows.download.completion_s=5%.",
+)
+@click.option("--path", type=PATH, metavar="FILE", help="Compare remedies on this path, a scenario file of your own.")
+@click.option("--full", is_flag=True, help="Compare remedies in all situations; takes hours.")
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Run in real time with the kernel's protocols, as `baton live` does, one run at a time.",
+)
+@click.option("--server", metavar="CMD", help="With --live: run in the correspondent; PROGRAM starts when it listens.")
+@allow_python_option
+@json_option
 def sweep(
-    study: Annotated[
-        str,
-        typer.Argument(
-            metavar="STUDY", help="A scenario (file or shipped name), a study file, or the folder of a study."
-        ),
-    ],
-    program: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[-- PROGRAM ARGS...]", help="With --live: run in the mobile, at every point."),
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(min=1, max=1_000_000, help="Runs of each point; default: the study's, or 10.")
-    ] = None,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=A,B,…",
-            help="An axis, such as flows.download.transport.congestion=reno,cubic. Repeatable.",
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder; default: results/<study>-sweep.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing sweep.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume a sweep: make only the missing runs.")] = False,
-    jobs: JobsOption = None,
-    executor: ExecutorOption = None,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            metavar="I/N", help="Make only part I of N, for a job of an array; `baton sweep merge` joins the parts."
-        ),
-    ] = None,
-    until_width: Annotated[
-        str | None,
-        typer.Option(
-            metavar="W",
-            help="Stop a point when its 95 % interval is this narrow: 5% (of every flow's mean goodput), or"
-            " flows.download.completion_s=5%.",
-        ),
-    ] = None,
-    path: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Compare remedies on this path, a scenario file of your own.")
-    ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Compare remedies in all situations; takes hours.")] = False,
-    live: Annotated[
-        bool,
-        typer.Option(
-            "--live", help="Run in real time with the kernel's protocols, as `baton live` does, one run at a time."
-        ),
-    ] = False,
-    server: Annotated[
-        str | None,
-        typer.Option(metavar="CMD", help="With --live: run in the correspondent; PROGRAM starts when it listens."),
-    ] = None,
-    allow_python: AllowPythonOption = False,
-    json: JsonOption = False,
-) -> None:
+    study: str,
+    program: tuple[str, ...],
+    seeds: int | None,
+    overrides: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    resume: bool,
+    jobs: int | None,
+    executor: str | None,
+    shard: str | None,
+    until_width: str | None,
+    path: Path | None,
+    full: bool,
+    live: bool,
+    server: str | None,
+    allow_python: bool,
+    json: bool,
+) -> int:
     """Run a scenario over many values and seeds, on all cores or live, into a table, statistics and a page."""
     from baton.sweep import cli_sweep
 
     options = cli_sweep.SweepOptions(
-        study, seeds, overrides or [], out, force, resume, jobs, executor, shard, until_width, json, path,
-        full, allow_python,
-        live, server, program or [],
+        study, seeds, list(overrides), out, force, resume, jobs, executor, shard, until_width, json, path, full,
+        allow_python, live, server, list(program),
     )  # fmt: skip
-    raise typer.Exit(cli_sweep.run(options))
+    return cli_sweep.run(options)
 
 
 @app.command("sweep merge")
+@click.argument(
+    "shards", nargs=-1, required=True, type=PATH, metavar="SHARD...", help="Folders of all shards, in any order."
+)
+@click.option("--out", type=PATH, metavar="DIR", help="Folder; default: results/<study>-sweep.")
+@click.option("--force", is_flag=True, help="Replace an existing sweep.")
+@json_option
 def sweep_merge(
-    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="Folders of all shards, in any order.")],
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder; default: results/<study>-sweep.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing sweep.")] = False,
-    json: JsonOption = False,
-) -> None:
+    shards: tuple[Path, ...],
+    out: Path | None,
+    force: bool,
+    json: bool,
+) -> int:
     """Join the shards of a sweep into the sweep that one command would have made."""
     from baton.sweep import merge
 
-    raise typer.Exit(merge.run(merge.MergeOptions(shards, out, force, json)))
+    return merge.run(merge.MergeOptions(list(shards), out, force, json))
 
 
 @app.command()
+@click.argument("a", type=PATH, metavar="A", help="Results folder of a run or a sweep, or its archive.")
+@click.argument("b", type=PATH, metavar="B", help="The one to compare with, or a capture (pcap, pcapng).")
+@json_option
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Results folder of a run or a sweep, or its archive.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The one to compare with, or a capture (pcap, pcapng).")],
-    json: JsonOption = False,
-) -> None:
+    a: Path,
+    b: Path,
+    json: bool,
+) -> int:
     """Compare two runs (such as a simulated and a live one), a run and a capture, or two sweeps, in a table and a
     page."""
     from baton.archive import opened
     from baton.compare import cli_compare
 
     with opened(a) as one, opened(b) as other:
-        raise typer.Exit(cli_compare.run(one, other, as_json=json))
+        return cli_compare.run(one, other, as_json=json)
 
 
 @app.command()
+@click.argument(
+    "ids", nargs=-1, required=False, metavar="[ID]...", help="Studies or checks, such as T, T2 or T2.h; default: all."
+)
+@click.option(
+    "--live", is_flag=True, help="Run in real time with the kernel's TCP, beside the simulated stacks: T2 to T6."
+)
+@click.option("--sensitivity", is_flag=True, help="Repeat studies with other values of their chosen parameters.")
+@jobs_option
+@executor_option
+@json_option
 def reproduce(
-    ids: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[ID]...", help="Studies or checks, such as T, T2 or T2.h; default: all."),
-    ] = None,
-    live: Annotated[
-        bool,
-        typer.Option("--live", help="Run in real time with the kernel's TCP, beside the simulated stacks: T2 to T6."),
-    ] = False,
-    sensitivity: Annotated[
-        bool,
-        typer.Option("--sensitivity", help="Repeat studies with other values of their chosen parameters."),
-    ] = False,
-    jobs: JobsOption = None,
-    executor: ExecutorOption = None,
-    json: JsonOption = False,
-) -> None:
+    ids: tuple[str, ...],
+    live: bool,
+    sensitivity: bool,
+    jobs: int | None,
+    executor: str | None,
+    json: bool,
+) -> int:
     """Reproduce published studies: published numbers against measured ones."""
     from baton.reproduce import cli_live, cli_reproduce, cli_sensitivity
 
     if live and sensitivity:
         raise InputError("--live and --sensitivity: expected one of them")
     if not live and not sensitivity:
-        raise typer.Exit(cli_reproduce.run(ids or [], jobs=jobs, executor=executor, as_json=json))
+        return cli_reproduce.run(list(ids), jobs=jobs, executor=executor, as_json=json)
     if jobs is not None or executor is not None:
         raise InputError("--jobs and --executor: belong to simulated runs at the chosen parameters")
     run = cli_live.run if live else cli_sensitivity.run
-    raise typer.Exit(run(ids or [], as_json=json))
+    return run(list(ids), as_json=json)
 
 
 @app.command()
+@click.argument(
+    "cases",
+    required=False,
+    type=PATH,
+    metavar="[LIST]",
+    help="A list of cases; default: the one that comes with Baton.",
+)
+@click.option("--quick", is_flag=True, help="Only the cases that the list marks as quick.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="CASE",
+    help="Only these cases, such as 'soft-*' or 'steady-5M-290ms/cubic'. Repeatable.",
+)
+@click.option("--half", metavar="HALF", help="Only one half of the list, every other case: first or second.")
+@click.option("--repetitions", type=click.IntRange(min=1, max=1000), default=5, help="Runs of each case, both ways.")
+@click.option(
+    "--out",
+    type=PATH,
+    default=Path("results/fidelity"),
+    metavar="DIR",
+    help="Results folder; cases that it holds are not run again.",
+)
+@json_option
 def fidelity(
-    cases: Annotated[
-        Path | None, typer.Argument(metavar="[LIST]", help="A list of cases; default: the one that comes with Baton.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Only the cases that the list marks as quick.")] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CASE", help="Only these cases, such as 'soft-*' or 'steady-5M-290ms/cubic'. Repeatable."),
-    ] = None,
-    half: Annotated[
-        str | None, typer.Option(metavar="HALF", help="Only one half of the list, every other case: first or second.")
-    ] = None,
-    repetitions: Annotated[int, typer.Option(min=1, max=1000, help="Runs of each case, both ways.")] = 5,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Results folder; cases that it holds are not run again.")
-    ] = Path("results/fidelity"),
-    json: JsonOption = False,
-) -> None:
+    cases: Path | None,
+    quick: bool,
+    only: tuple[str, ...],
+    half: str | None,
+    repetitions: int,
+    out: Path,
+    json: bool,
+) -> int:
     """Compare the simulated TCP with this machine's kernel: run scenarios both ways, several times."""
     from baton.fidelity import cli_fidelity
     from baton.fidelity.cases import HALVES
 
     if half is not None and half not in HALVES:
         raise InputError(f"--half {half}: expected `first` or `second`")
-    options = cli_fidelity.FidelityOptions(cases, quick, only or [], half, repetitions, out, json)
-    raise typer.Exit(cli_fidelity.run(options))
+    options = cli_fidelity.FidelityOptions(cases, quick, list(only), half, repetitions, out, json)
+    return cli_fidelity.run(options)
 
 
 @app.command("list")
+@click.argument("what", metavar="WHAT", help="links, queues, congestion, profiles, scenarios or studies.")
 def list_names(
-    what: Annotated[
-        str, typer.Argument(metavar="WHAT", help="links, queues, congestion, profiles, scenarios or studies.")
-    ],
+    what: str,
 ) -> None:
     """List the names to choose from."""
     from baton.catalogue import CATALOGUES
@@ -486,16 +521,8 @@ def list_names(
         print(f"{name:{width}}  {description}".rstrip())
 
 
-def add_groups(arguments: list[str]) -> None:
-    """Adds `baton plan` and `baton trace`; other commands need not wait for their modules to load."""
-    if arguments[0] in {"plan", "-h", "--help"}:
-        from baton import plan
-
-        app.add_typer(plan.app, name="plan")
-    if arguments[0] in {"trace", "-h", "--help"}:
-        from baton import trace_import
-
-        app.add_typer(trace_import.app, name="trace")
+app.add_command(Later("plan", "baton.plan", "The studies' design equations for your own case."))
+app.add_command(Later("trace", "baton.trace_import", "Traces that drive links."))
 
 
 def main() -> None:
@@ -517,15 +544,13 @@ def execute(arguments: list[str]) -> int:
     Raises `BrokenPipeError` if nobody reads standard output any more.
     """
     try:
-        add_groups(arguments)
-        status: int = app(arguments, prog_name="baton", standalone_mode=False) or 0
+        status = invoke(arguments)
         print(end="", flush=True)
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         return fail("interrupted", 130, arguments)
     except SystemExit as error:  # called for by a class in Python, which does not end the program
-        broken = error.__context__  # of which typer makes an exit
-        if isinstance(broken, BrokenPipeError) and streams.reader_is_gone():
-            raise broken from None
+        import traceback
+
         traceback.print_exception(error)
         return fail(f"the run was ended by SystemExit: {error}", 1, arguments)
     except Exception as error:
@@ -535,8 +560,27 @@ def execute(arguments: list[str]) -> int:
     return status
 
 
+def invoke(arguments: list[str]) -> int:
+    """Runs a command, or answers a shell that completes one; returns the exit status.
+
+    Unlike click's own `main`, it passes on every error.
+    """
+    if instruction := os.environ.get(COMPLETION):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(app, {}, "baton", COMPLETION, instruction)
+    try:
+        with app.make_context("baton", arguments) as context:
+            return app.invoke(context) or 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
+
+
 def unexpected(error: Exception) -> tuple[str, int]:
     """Returns message and exit status of an unforeseen error: in a user's Python class, or a mistake in Baton."""
+    import tempfile
+    import traceback
+
     from baton.classes import FILES
 
     if any(frame.filename in FILES for frame in traceback.extract_tb(error.__traceback__)):
@@ -552,7 +596,7 @@ def describe(error: Exception) -> tuple[str, int] | None:
     """Returns message and exit status of an error that a user can cause; nothing for a mistake in Baton."""
     if isinstance(error, (FolderError, InputError, ScenarioError)):
         return str(error), 2
-    if isinstance(error, TyperException):  # a wrong use of the command line
+    if isinstance(error, click.ClickException):  # a wrong use of the command line
         return error.format_message(), 2
     if isinstance(error, Interrupted):
         return str(error), 130

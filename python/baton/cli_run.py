@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from baton import classes, expect, junit, verdicts
+from baton import classes, expect, verdicts
 from baton.errors import InputError
 from baton.own_files import refuse_strangers
 from baton.packing import prepare_report
@@ -18,7 +18,7 @@ from baton.shipped import scenario_path
 from baton.summary import Json, skeleton
 
 if TYPE_CHECKING:
-    from baton import Result, Scenario
+    from baton import Result, Scenario, junit
 
 EXPECTATION_FAILED = 3
 INTERRUPTED = 130
@@ -61,6 +61,8 @@ def run(options: RunOptions) -> int:
     result = execute(scenario, options, out)
     outcomes = [expectation.check(result.summary) for expectation in expectations]
     if options.junit is not None:
+        from baton import junit
+
         cases = [junit.case_of(outcome) for outcome in outcomes]
         write_junit(options.junit, [junit.Suite(scenario.name, result.summary["wall_s"], cases)])
     verdicts.keep(out, outcomes)
@@ -164,6 +166,8 @@ def try_junit(path: Path) -> None:
 
 def write_junit(path: Path, suites: Sequence[junit.Suite]) -> None:
     """Writes the JUnit file. Raises `InputError` if it cannot be written."""
+    from baton import junit
+
     try:
         junit.write(path, suites)
     except OSError as error:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 # Called by a run now and then: simulated seconds so far, and what is going on.
 Report = Callable[[float, str], None]
+
+# A shorter run needs no line, and would take longer with it: the library that draws lines is imported for the first.
+FIRST_AFTER_S = 0.5
 
 
 @contextmanager
@@ -20,6 +27,22 @@ def progress(duration_s: float, *, real_time: bool = False) -> Iterator[Report |
     if not sys.stderr.isatty():
         yield None
         return
+    begun, bar = time.monotonic(), None
+    with ExitStack() as stack:
+
+        def report(simulated_s: float, news: str) -> None:
+            nonlocal bar
+            passed_s = time.monotonic() - begun
+            if bar is None and passed_s >= FIRST_AFTER_S:
+                bar = stack.enter_context(new_bar(duration_s, real_time=real_time))
+            if bar is not None:
+                bar.update(bar.task_ids[0], completed=simulated_s, speed=simulated_s / passed_s, news=news)
+
+        yield report
+
+
+def new_bar(duration_s: float, *, real_time: bool) -> Progress:
+    """Returns the line of a run, with its only task."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
@@ -29,15 +52,9 @@ def progress(duration_s: float, *, real_time: bool = False) -> Iterator[Report |
         TextColumn("real time" if real_time else "{task.fields[speed]:.0f} x real time"),
         TextColumn("{task.fields[news]}", markup=False),
     )
-    begun = time.monotonic()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=duration_s, speed=0.0, news="")
-
-        def report(simulated_s: float, news: str) -> None:
-            speed = simulated_s / max(time.monotonic() - begun, 1e-9)
-            bar.update(task, completed=simulated_s, speed=speed, news=news)
-
-        yield report
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task("", total=duration_s, speed=0.0, news="")
+    return bar
 
 
 @contextmanager

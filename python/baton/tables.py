@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from baton import losses
 from baton.cells import CellNames
@@ -16,6 +11,7 @@ from baton.expect import Outcome
 from baton.many import MOST_ROWS, Fleet, FlowClass, Spread, fleets, flow_classes
 from baton.overload import overload_sentences
 from baton.summary import Json
+from baton.text_table import Table
 
 NOTHING = "-"
 # Flows and handovers in no class that are listed one by one.
@@ -31,65 +27,49 @@ def headline(summary: Json) -> str:
     )
 
 
-class Output(Console):
-    """Standard output."""
-
-    def on_broken_pipe(self) -> None:
-        """Leaves a broken pipe to `baton.cli`: rich would end the program."""
-        raise BrokenPipeError
-
-
-def new_console() -> Console:
-    """Returns standard output, for tables. A file or a pipe has no width: nothing is cut there."""
-    return Output(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
-
-
 def print_summary(summary: Json, outcomes: Sequence[Outcome], first_line: str) -> None:
     """Prints flows, handovers and expectations on standard output."""
-    console = new_console()
-    console.print(first_line)
+    print(first_line)
     classes, flows = flow_classes(summary["flows"])
     if classes:
-        console.print(class_table(classes))
-    _print_listed(console, flows, flow_table, "flows")
-    _print_failures(console, summary["flows"])
+        print(class_table(classes))
+    _print_listed(flows, flow_table, "flows")
+    _print_failures(summary["flows"])
     of_fleets, handovers = fleets(summary["handovers"])
     if of_fleets:
-        console.print(fleet_table(of_fleets))
+        print(fleet_table(of_fleets))
     names = CellNames.of(summary)
-    _print_listed(console, handovers, lambda listed: handover_table(listed, names), "handovers")
+    _print_listed(handovers, lambda listed: handover_table(listed, names), "handovers")
     if summary.get("agents"):
-        console.print(agent_table(summary["agents"]))
+        print(agent_table(summary["agents"]))
     for sentence in overload_sentences(summary):
-        console.print(f"OVERLOAD {sentence}")
+        print(f"OVERLOAD {sentence}")
     if outcomes:
-        console.print(expectation_table(outcomes))
+        print(expectation_table(outcomes))
 
 
-def _print_listed(
-    console: Console, listed: Sequence[Json], table: Callable[[Sequence[Json]], Table], what: str
-) -> None:
+def _print_listed(listed: Sequence[Json], table: Callable[[Sequence[Json]], Table], what: str) -> None:
     """Prints a table of the first of them, and the number of those left out."""
     if listed:
-        console.print(table(listed[:MOST_LISTED]))
+        print(table(listed[:MOST_LISTED]))
     if len(listed) > MOST_LISTED:
-        console.print(f"and {len(listed) - MOST_LISTED:,} more {what}, in summary.json")
+        print(f"and {len(listed) - MOST_LISTED:,} more {what}, in summary.json")
 
 
-def _print_failures(console: Console, flows: Sequence[Json]) -> None:
+def _print_failures(flows: Sequence[Json]) -> None:
     """Prints a line for each flow that failed; of many, for each reason."""
     failed = [flow for flow in flows if flow["failure"]]
     if len(failed) <= MOST_ROWS:
         for flow in failed:
-            console.print(f"FAILED {flow['name']}: {flow['failure']}")
+            print(f"FAILED {flow['name']}: {flow['failure']}")
         return
     for reason, count_of in Counter(flow["failure"] for flow in failed).items():
-        console.print(f"FAILED {count_of:,} flows: {reason}")
+        print(f"FAILED {count_of:,} flows: {reason}")
 
 
 def class_table(classes: Sequence[FlowClass]) -> Table:
     """Returns a table with one row per class of flows."""
-    table = new_table(
+    table = Table(
         *("Class", "Flows", "Delivered", "Completed", "Goodput", "Sent", "Resent", "Timeouts"),
         *("Stall: median", "95 %", "largest"),
         text_columns=1,
@@ -114,7 +94,7 @@ def class_table(classes: Sequence[FlowClass]) -> Table:
 
 def fleet_table(of_fleets: Sequence[Fleet]) -> Table:
     """Returns a table with one row for all mobiles that are written as one."""
-    table = new_table(
+    table = Table(
         "Handovers of", "Mobiles", "Handovers", "Completed", "Stall: median", "95 %", "largest", "Lost", text_columns=1
     )
     for each in of_fleets:
@@ -130,9 +110,7 @@ def _spread(of: Spread) -> list[str]:
 
 def flow_table(flows: Sequence[Json]) -> Table:
     """Returns a table with one row per flow."""
-    table = new_table(
-        "Flow", "Delivered", "Completed", "Goodput", "Sent", "Resent", "Timeouts", "Stall", text_columns=1
-    )
+    table = Table("Flow", "Delivered", "Completed", "Goodput", "Sent", "Resent", "Timeouts", "Stall", text_columns=1)
     for flow in flows:
         table.add_row(
             flow["name"],
@@ -150,7 +128,7 @@ def flow_table(flows: Sequence[Json]) -> Table:
 
 def handover_table(handovers: Sequence[Json], names: CellNames) -> Table:
     """Returns a table with one row per handover."""
-    table = new_table("Handover", "Mobile", "From", "To", "Kind", "Completed", "Lost", text_columns=5)
+    table = Table("Handover", "Mobile", "From", "To", "Kind", "Completed", "Lost", text_columns=5)
     for handover in handovers:
         table.add_row(
             seconds(handover["at_s"]),
@@ -169,7 +147,7 @@ def handover_table(handovers: Sequence[Json], names: CellNames) -> Table:
 
 def agent_table(agents: Sequence[Json]) -> Table:
     """Returns a table with one row per agent that held packets for mobiles or sent them twice."""
-    table = new_table("Node", "Agent", "Held", "Sent on", "Full", "Too old", "Duplicates", "Copies", text_columns=2)
+    table = Table("Node", "Agent", "Held", "Sent on", "Full", "Too old", "Duplicates", "Copies", text_columns=2)
     for agent in agents:
         keys = ("held", "released", "overflowed", "expired", "duplicates", "copies")
         table.add_row(agent["node"], agent["agent"], *(count(agent[key]) for key in keys))
@@ -179,18 +157,9 @@ def agent_table(agents: Sequence[Json]) -> Table:
 
 def expectation_table(outcomes: Sequence[Outcome]) -> Table:
     """Returns a table with one row per expectation: the expected and the measured value."""
-    table = new_table("Expectation", "Measured", "Verdict", text_columns=3)
+    table = Table("Expectation", "Measured", "Verdict", text_columns=3)
     for outcome in outcomes:
         table.add_row(outcome.expectation.text, outcome.measured_text, "holds" if outcome.holds else "FAILED")
-    return table
-
-
-def new_table(*columns: str, text_columns: int) -> Table:
-    """Returns a plain table; columns after the first ones hold numbers."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left", caption_justify="left")
-    for number, column in enumerate(columns):
-        is_text = number < text_columns
-        table.add_column(column, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
     return table
 
 

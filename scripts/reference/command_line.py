@@ -1,44 +1,48 @@
-"""The commands of the command line, from the Typer application."""
+"""The commands of the command line, from the declarations that click reads."""
 
 from __future__ import annotations
 
+import inspect
 import re
-from typing import Any
+from collections.abc import Iterator
 
-import typer.main
+import click
 
-from baton import plan, trace_import
 from baton.cli import app
+from baton.command_line import Later
 
 from . import table
 
 
-def commands() -> dict[str, Any]:
+def commands() -> dict[str, click.Command]:
     """Returns the commands, by their name."""
-    root = typer.main.get_command(app)
-    found: dict[str, Any] = dict(root.commands)
-    for group, its_app in (("plan", plan.app), ("trace", trace_import.app)):
-        found.pop(group, None)  # there or not, as another test may have added it
-        inner: Any = typer.main.get_command(its_app)
-        found |= {f"{group} {name}": command for name, command in inner.commands.items()}
-    return found
+    return dict(named(app, ""))
+
+
+def named(group: click.Group, before: str) -> Iterator[tuple[str, click.Command]]:
+    """Yields the commands of a group and of the groups in it."""
+    for name, found in group.commands.items():
+        if isinstance(found, Later):
+            yield from named(found.loaded(), f"{name} ")
+        else:
+            yield before + name, found
 
 
 def command(*words: str) -> str:
     """Returns the help of a command and its parameters."""
     name = " ".join(words)
     found = commands()[name]
-    context = found.make_context(name, [], resilient_parsing=True)
+    context = found.make_context(name, [], resilient_parsing=True, show_default=True)
     records = [each.get_help_record(context) for each in found.params if each.name != "help"]
-    rows = [[f"`{spelling(name)}`", meaning(text)] for name, text in records]
+    rows = [[f"`{spelling(record[0])}`", meaning(record[1])] for record in records if record]
     parameters = [table(["parameter", "meaning"], rows)] if rows else []
-    return "\n\n".join([found.help.strip(), *parameters])
+    return "\n\n".join([inspect.cleandoc(found.help or ""), *parameters])
 
 
 def spelling(text: str) -> str:
-    """Returns the spelling of a parameter, from Typer's own words for it."""
-    text = re.sub(r"(?<!-) <(str|list\[\w+\])>$", "", text) if not text.startswith("-") else text
-    return text.replace("<int range>", "N").replace("<str>", "NAME")
+    """Returns the spelling of a parameter, from click's own words for it."""
+    text = re.sub(r"\[([\w|-]+)\]$", r"<\1>", text) if text.startswith("-") else text
+    return text.replace("INTEGER RANGE", "N").replace("TEXT", "NAME")
 
 
 def meaning(text: str) -> str:

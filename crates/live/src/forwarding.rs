@@ -1,17 +1,21 @@
 //! The forwarding thread's work: packets from the kernels to the world, and from the world to the kernels, each at its
 //! time.
 
+mod exit;
+
 use crate::clock::{Lateness, RealClock};
 use crate::namespace::RealHost;
 use crate::priority;
+use baton_linux::offload::LONGEST_FRAME;
 use baton_linux::readiness::wait_readable;
 use baton_proto::time::{Duration, Instant};
 use baton_sim::run::{Run, RunError};
 use baton_sim::world::ports::{InterfaceEvent, PortId};
+use exit::Exit;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Maximum number of packets taken from one interface before the others have their turn.
+/// Number of packets taken from one interface after which the others have their turn.
 const BATCH: usize = 16;
 /// Maximum length of a packet from a kernel.
 const LONGEST_PACKET: usize = 65_536;
@@ -65,13 +69,18 @@ pub struct Forwarding<'a> {
     pub has_priority: bool,
     /// Time of this thread's last sleep.
     rested: Instant,
+    /// The ways out of the world, by port.
+    exits: Vec<Exit>,
+    /// A frame of a kernel, and one packet of it.
     incoming: Vec<u8>,
+    segment: Vec<u8>,
     outgoing: Vec<u8>,
 }
 
 impl<'a> Forwarding<'a> {
     /// Creates the forwarding, by the calling thread, of a world at its time zero, which is the clock's.
     pub fn new(run: Run, hosts: &'a mut Hosts, clock: RealClock) -> Forwarding<'a> {
+        let exits = hosts.places.iter().map(|_| Exit::default()).collect();
         Forwarding {
             run,
             hosts,
@@ -80,7 +89,9 @@ impl<'a> Forwarding<'a> {
             not_taken: 0,
             has_priority: priority::raise(),
             rested: Instant::ZERO,
-            incoming: vec![0; LONGEST_PACKET],
+            exits,
+            incoming: vec![0; LONGEST_FRAME],
+            segment: vec![0; LONGEST_PACKET],
             outgoing: Vec::with_capacity(LONGEST_PACKET),
         }
     }
@@ -145,26 +156,40 @@ impl<'a> Forwarding<'a> {
             let tun = &self.hosts.hosts[host].interfaces[interface].tun;
             self.lateness
                 .note(self.clock.now().saturating_since(delivery.at));
-            if !tun.send(&self.outgoing)? {
-                self.not_taken += 1;
-            }
+            let exit = &mut self.exits[delivery.port.0];
+            self.not_taken += exit.add(delivery.at, &self.outgoing, tun)?;
+        }
+        for (exit, &(host, interface)) in self.exits.iter_mut().zip(&self.hosts.places) {
+            let tun = &self.hosts.hosts[host].interfaces[interface].tun;
+            self.not_taken += exit.flush(tun)?;
         }
         Ok(busy)
     }
 
-    /// Takes in a kernel's packets.
+    /// Takes in a kernel's packets. Those that it passes as one frame enter the world one by one, at the same time: a
+    /// link's queue, its losses and its rate act on each.
     fn take_in(&mut self, port: PortId) -> Result<bool, ForwardingError> {
         let (host, interface) = self.hosts.places[port.0];
-        for taken in 0..BATCH {
+        let mut taken = 0;
+        while taken < BATCH {
             let tun = &self.hosts.hosts[host].interfaces[interface].tun;
-            let Some(length) = tun.receive(&mut self.incoming)? else {
+            let Some(mut packets) = tun.receive(&mut self.incoming)? else {
                 return Ok(taken > 0);
             };
-            // Events due before this packet's arrival come before it.
+            // Events due before this frame's arrival come before it.
             self.run.advance_to(self.clock.now())?;
-            self.run.world_mut().inject(port, &self.incoming[..length]);
+            while let Some(length) = packets.write_next(&mut self.segment)? {
+                self.run.world_mut().inject(port, &self.segment[..length]);
+                taken += 1;
+            }
         }
         Ok(true)
+    }
+
+    /// Returns the number of frames that kernels passed and that have no valid segmentation.
+    pub fn malformed(&self) -> u64 {
+        let interfaces = self.hosts.hosts.iter().flat_map(|host| &host.interfaces);
+        interfaces.map(|interface| interface.tun.malformed()).sum()
     }
 }
 

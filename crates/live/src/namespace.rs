@@ -4,7 +4,7 @@
 use crate::plan::Sysctl;
 use crate::waiting::in_namespace;
 use baton_linux::netlink::{InterfaceCounters, InterfaceIndex, RouteSocket};
-use baton_linux::tun::Tun;
+use baton_linux::offload::OffloadTun;
 use netlink_packet_route::route::RouteMetric;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
@@ -103,7 +103,7 @@ pub struct RealHost {
 /// An interface of a real host.
 pub struct Interface {
     /// TUN device for its packets.
-    pub tun: Tun,
+    pub tun: OffloadTun,
     index: InterfaceIndex,
     addresses: Vec<IpAddr>,
 }
@@ -251,7 +251,7 @@ fn make_interface(
     spec: InterfaceSpec,
 ) -> Result<Interface, NamespaceError> {
     let failed = |error| failed(&format!("interface {}", spec.name), error);
-    let tun = Tun::create(&spec.name).map_err(tun_failed)?;
+    let tun = OffloadTun::create(&spec.name).map_err(tun_failed)?;
     let index = if_nametoindex(spec.name.as_str()).map_err(|error| failed(error.into()))?;
     routes
         .set_queue_length(index, QUEUE_LENGTH)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from rich.table import Table
-
 from baton import tables
 from baton.report.tables import Run
+from baton.text_table import Table
 
 from . import cli_sweeps, page
 from .measure import Comparison, FlowPair, Quantity, compare
@@ -32,20 +31,19 @@ def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps(to_json(comparison) | {"report": str(report)}))
         return 0
-    console = tables.new_console()
     names = names_of(comparison.a, comparison.b)
     for side, of in zip(names, (comparison.a, comparison.b), strict=True):
-        console.print(f"{side}: {of.folder} ({kind(of)})")
+        print(f"{side}: {of.folder} ({kind(of)})")
     for pair in comparison.pairs:
-        console.print(pair_table(pair, names))
+        print(pair_table(pair, names))
     for handover in comparison.handovers:
-        console.print(handover_table(handover, names))
+        print(handover_table(handover, names))
     if comparison.remarks:
-        console.print(f"Differences, and values not compared ({names[0]} / {names[1]}):")
+        print(f"Differences, and values not compared ({names[0]} / {names[1]}):")
     for remark in comparison.remarks[:MOST_REMARKS]:
-        console.print(f"  {remark}")
+        print(f"  {remark}")
     if len(comparison.remarks) > MOST_REMARKS:
-        console.print(f"  and {len(comparison.remarks) - MOST_REMARKS} more differences, which the page lists")
+        print(f"  and {len(comparison.remarks) - MOST_REMARKS} more differences, which the page lists")
     print(report)
     return 0
 
@@ -73,7 +71,7 @@ def to_json(comparison: Comparison) -> dict[str, object]:
 
 def pair_table(pair: FlowPair, names: tuple[str, str]) -> Table:
     """Returns a table with one row per quantity."""
-    table = tables.new_table(pair.name, *names, "difference", "relative", text_columns=1)
+    table = Table(pair.name, *names, "difference", "relative", text_columns=1)
     for each in pair.quantities:
         share = tables.NOTHING if each.relative is None else f"{100 * each.relative:+.1f} %"
         table.add_row(each.name, *(_value(each, value) for value in (each.a, each.b, each.difference)), share)
@@ -82,7 +80,7 @@ def pair_table(pair: FlowPair, names: tuple[str, str]) -> Table:
 
 def handover_table(pair: HandoverPair, names: tuple[str, str]) -> Table:
     """Returns a table with one row per step, with its times in milliseconds."""
-    table = tables.new_table(f"handover {pair.number}: ms after its start", *names, "difference", text_columns=1)
+    table = Table(f"handover {pair.number}: ms after its start", *names, "difference", text_columns=1)
     for step in pair.steps:
         table.add_row(step.name, *(_milliseconds(time) for time in (step.a, step.b, step.difference)))
     return table

@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.table import Table
-
 from baton import tables
 from baton.report import write_page
 from baton.summary import Json
@@ -15,6 +13,7 @@ from baton.sweep import page
 from baton.sweep.results import Difference, Sweep, differences, statistics
 from baton.sweep.statistics import Statistics
 from baton.sweep.tables import COLUMNS
+from baton.text_table import Table
 
 from .runs import folder_names
 from .sweeps import AXIS, open_sweep, remarks, together
@@ -38,15 +37,14 @@ def run(path_a: Path, path_b: Path, *, as_json: bool) -> int:
         places = {"a": str(path_a), "b": str(path_b), "report": str(report)}
         print(json.dumps(places | to_json(sweep, found, compared) | {"remarks": said}))
         return 0
-    console = tables.new_console()
     names = folder_names(a.folder, b.folder)
     for name, path in zip(names, (path_a, path_b), strict=True):
-        console.print(f"{name}: {path}")
-    console.print(difference_table(sweep, found, compared, names))
+        print(f"{name}: {path}")
+    print(difference_table(sweep, found, compared, names))
     if said:
-        console.print(f"Differences, and values not compared ({names[0]} / {names[1]}):")
+        print(f"Differences, and values not compared ({names[0]} / {names[1]}):")
     for remark in said:
-        console.print(f"  {remark}")
+        print(f"  {remark}")
     print(report)
     return 0
 
@@ -72,9 +70,7 @@ def difference_table(
 ) -> Table:
     """Returns a table with a row for each point, flow and kind of number."""
     axes = [axis for axis in sweep.axes if axis != AXIS]
-    table = tables.new_table(
-        *axes, "Flow", "Quantity", *names, "difference", "95 % interval", "Pairs", text_columns=len(axes) + 2
-    )
+    table = Table(*axes, "Flow", "Quantity", *names, "difference", "95 % interval", "Pairs", text_columns=len(axes) + 2)
     for each in compared:
         for name in sweep.quantities:
             parts = name.split(".")

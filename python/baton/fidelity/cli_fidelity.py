@@ -7,7 +7,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from baton import tables
 from baton.live import machine
 from baton.live.trials import claimed
 from baton.progress import sweep_progress
@@ -53,7 +52,7 @@ def show(found: Json, options: FidelityOptions) -> None:
     if options.json:
         print(json.dumps(found))
     else:
-        tables.new_console().print(page.table(found))
+        print(page.table(found))
         for row in differing:
             print(f"{row['case']}/{row['congestion']}, {page.name(row)}: {row['cause']}")
         for line in page.summary_lines(found):

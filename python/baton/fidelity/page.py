@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from rich.table import Table
-
 from baton import tables, version
 from baton.live.trials import not_compared
 from baton.summary import Json
+from baton.text_table import Table
 from baton.verdict import AGREES, DIFFERS
 
 from .causes import Causes
@@ -53,7 +52,7 @@ def as_text(found: Json) -> str:
 
 def table(found: Json) -> Table:
     """Returns a table with one row per quantity of a case."""
-    made = tables.new_table(
+    made = Table(
         "Case", "Control", "Quantity", "Simulated", "Kernel", "Least", "Greatest", "Rule", "Verdict", text_columns=3
     )
     for row in found["rows"]:

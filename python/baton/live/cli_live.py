@@ -6,11 +6,11 @@ import shlex
 from pathlib import Path
 
 from baton import cli_run, junit
+from baton.live_words import ending
 
 from .execution import PROGRAM_FAILED, LiveOptions, LiveResult, LiveTest
 from .handovers import Wanted
 from .owner import as_invoker
-from .words import ending
 
 
 def run(options: LiveOptions) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from baton import RunError, cli_run, stored, travel, verdicts
 from baton.errors import InputError, Interrupted
 from baton.expect import Expectation, parse_all
+from baton.live_words import ending
 from baton.progress import lines_each_second, progress
 from baton.shipped import scenario_path
 from baton.summary import Json
@@ -20,7 +21,6 @@ from .decisions import Deciding
 from .handovers import Wanted, wanted
 from .judge import Verdict, check_names, judge
 from .owner import as_invoker, without_home
-from .words import ending
 
 if TYPE_CHECKING:
     from baton import Scenario

@@ -15,6 +15,7 @@ from baton.errors import Interrupted
 from baton.expect import Outcome
 from baton.summary import Json
 from baton.sweep.statistics import Statistics, describe
+from baton.text_table import Table
 
 from .attempts import attempt
 from .cli_live import prepare, suite, write_report
@@ -164,18 +165,17 @@ def show(out: Path, found: Repetitions, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({**found.to_json(), "folder": str(out)}))
         return
-    console = tables.new_console()
     passed = sum(each.passed for each in found.every)
-    console.print(f"{found.name}: {passed} of {len(found.every)} repetitions passed")
+    print(f"{found.name}: {passed} of {len(found.every)} repetitions passed")
     for each in found.every:
         if not each.passed:
-            console.print(f"repetition {each.number}, seed {each.seed}: {in_words(each)}")
-    made = tables.new_table("Quantity", "Mean", "95 % interval", "50 %", "95 %", "Repetitions", text_columns=1)
+            print(f"repetition {each.number}, seed {each.seed}: {in_words(each)}")
+    made = Table("Quantity", "Mean", "95 % interval", "50 %", "95 %", "Repetitions", text_columns=1)
     for path, told in found.statistics.items():
         if told.mean is not None:
             interval = "-" if told.low is None else f"{told.low:.4g} to {told.high:.4g}"
             quantiles = (f"{told.quantiles[percent]:.4g}" for percent in ("50", "95"))
             made.add_row(path, f"{told.mean:.4g}", interval, *quantiles, f"{told.values}")
-    console.print(made)
-    console.print(tables.expectation_table(found.outcomes))
+    print(made)
+    print(tables.expectation_table(found.outcomes))
     print(out / "report.html")

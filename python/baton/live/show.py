@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from baton import tables
+from baton.live_words import decisions_text, lateness_text, program_text, server_failure
 from baton.summary import Json, main_flows
 
 from .judge import Verdict
-from .words import decisions_text, lateness_text, program_text, server_failure
 
 # Flows that the table on the terminal has; a browser opens dozens.
 MOST_FLOWS = 20

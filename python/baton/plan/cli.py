@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
+from baton.command_line import PATH, Group
 from baton.errors import InputError
 
 from . import show
@@ -20,61 +19,65 @@ from .ldacs1.frames import MODULATIONS
 from .quantities import above_zero, read, within
 from .window import Segments, advise, advise_handover, compare_sizes
 
-app = typer.Typer(help="The studies' design equations for your own case.", no_args_is_help=True)
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+json_option = click.option("--json", is_flag=True, help="Print one JSON object on standard output.")
 
 
-class Heading(str, Enum):
-    """Direction in which a train runs."""
-
-    south = "south"
-    north = "north"
-
-
-class Surroundings(str, Enum):
-    """Channel of a radio."""
-
-    en_route = "en-route"
-    awgn = "awgn"
-
-
-@app.callback()
-def plan() -> None:
+@click.group(cls=Group, name="plan", no_args_is_help=True)
+def app() -> None:
     """The studies' design equations for your own case."""
 
 
 @app.command()
+@click.option(
+    "--latitude",
+    multiple=True,
+    required=True,
+    type=float,
+    metavar="DEGREES",
+    help="Latitude of the tunnel, north positive. Repeatable.",
+)
+@click.option(
+    "--obstacle",
+    required=True,
+    metavar="HEIGHT",
+    help="Rock over the tunnel, from the train's antenna up, such as '100 m'.",
+)
+@click.option("--heading", type=click.Choice(("south", "north")), default="south", help="Direction of travel.")
+@click.option("--speed", default="320 km/h", metavar="SPEED", help="Speed of the train.")
+@click.option("--coverage", "reach", default="200 m", metavar="DISTANCE", help="Reach of one access point.")
+@click.option(
+    "--synchronisation",
+    default="50 ms",
+    metavar="TIME",
+    help="Time until a receiver follows a signal that it has found.",
+)
+@click.option(
+    "--repointing", default="500 ms", metavar="TIME", help="Time until the antenna points to the satellite again."
+)
+@click.option(
+    "--satellite-round-trip", default="580 ms", metavar="TIME", help="Round trip to the sender, over the satellite."
+)
+@click.option("--wifi-round-trip", default="20 ms", metavar="TIME", help="Round trip to the sender, over WiFi.")
+@click.option(
+    "--altitude", default="35786 km", metavar="HEIGHT", help="Altitude of the satellite; study S has 35930 km."
+)
+@click.option(
+    "--plot", type=PATH, metavar="FILE", help="Draw the coverage over the obstacle's height, as PDF, SVG or PNG."
+)
+@json_option
 def coverage(
-    latitude: Annotated[
-        list[float], typer.Option(metavar="DEGREES", help="Latitude of the tunnel, north positive. Repeatable.")
-    ],
-    obstacle: Annotated[
-        str, typer.Option(metavar="HEIGHT", help="Rock over the tunnel, from the train's antenna up, such as '100 m'.")
-    ],
-    heading: Annotated[Heading, typer.Option(help="Direction of travel.")] = Heading.south,
-    speed: Annotated[str, typer.Option(metavar="SPEED", help="Speed of the train.")] = "320 km/h",
-    reach: Annotated[str, typer.Option("--coverage", metavar="DISTANCE", help="Reach of one access point.")] = "200 m",
-    synchronisation: Annotated[
-        str, typer.Option(metavar="TIME", help="Time until a receiver follows a signal that it has found.")
-    ] = "50 ms",
-    repointing: Annotated[
-        str, typer.Option(metavar="TIME", help="Time until the antenna points to the satellite again.")
-    ] = "500 ms",
-    satellite_round_trip: Annotated[
-        str, typer.Option(metavar="TIME", help="Round trip to the sender, over the satellite.")
-    ] = "580 ms",
-    wifi_round_trip: Annotated[
-        str, typer.Option(metavar="TIME", help="Round trip to the sender, over WiFi.")
-    ] = "20 ms",
-    altitude: Annotated[
-        str, typer.Option(metavar="HEIGHT", help="Altitude of the satellite; study S has 35930 km.")
-    ] = ("35786 km"),
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw the coverage over the obstacle's height, as PDF, SVG or PNG."),
-    ] = None,
-    json: JsonOption = False,
+    latitude: tuple[float, ...],
+    obstacle: str,
+    heading: str,
+    speed: str,
+    reach: str,
+    synchronisation: str,
+    repointing: str,
+    satellite_round_trip: str,
+    wifi_round_trip: str,
+    altitude: str,
+    plot: Path | None,
+    json: bool,
 ) -> None:
     """Compute the WiFi coverage needed outside a tunnel, for a train on a satellite (study S, equations 1 to 7)."""
     line = Line(
@@ -90,7 +93,7 @@ def coverage(
     for each in latitude:
         within("--latitude", each, -90, 90, "degrees")
         show.refuse_below_horizon(each, elevation_deg(each, line.altitude_m))
-    southbound = heading is Heading.south
+    southbound = heading == "south"
     if plot is not None:
         show.write_plot(plot, line, latitude, height, southbound)
     found = [extension(line, each, height, southbound=southbound) for each in latitude]
@@ -98,28 +101,35 @@ def coverage(
 
 
 @app.command()
+@click.option("--rate", required=True, metavar="RATE", help="Rate of the bottleneck, such as '31.5 kbit/s'.")
+@click.option(
+    "--round-trip", required=True, metavar="TIME", help="Round trip of a small packet, with nothing in the queue."
+)
+@click.option("--queue", metavar="SIZE", help="Room in the bottleneck's queue.")
+@click.option("--new-rate", metavar="RATE", help="Rate of the path after a handover.")
+@click.option("--new-round-trip", metavar="TIME", help="Round trip of that path.")
+@click.option("--new-queue", metavar="SIZE", help="Room in the queue of that path.")
+@click.option(
+    "--in-flight",
+    metavar="SIZE",
+    help="Window at the handover; default: the most that the old path takes, or without --queue what it needs.",
+)
+@click.option("--segment", default="1460 B", metavar="SIZE", help="Payload of a segment.")
+@click.option("--headers", default="40 B", metavar="SIZE", help="All headers of a segment on the bottleneck.")
+@click.option("--least-timeout", default="200 ms", metavar="TIME", help="The sender's minimum timeout; Linux: 200 ms.")
+@json_option
 def window(
-    rate: Annotated[str, typer.Option(metavar="RATE", help="Rate of the bottleneck, such as '31.5 kbit/s'.")],
-    round_trip: Annotated[
-        str, typer.Option(metavar="TIME", help="Round trip of a small packet, with nothing in the queue.")
-    ],
-    queue: Annotated[str | None, typer.Option(metavar="SIZE", help="Room in the bottleneck's queue.")] = None,
-    new_rate: Annotated[str | None, typer.Option(metavar="RATE", help="Rate of the path after a handover.")] = None,
-    new_round_trip: Annotated[str | None, typer.Option(metavar="TIME", help="Round trip of that path.")] = None,
-    new_queue: Annotated[str | None, typer.Option(metavar="SIZE", help="Room in the queue of that path.")] = None,
-    in_flight: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Window at the handover; default: the most that the old path takes, or without --queue what it needs.",
-        ),
-    ] = None,
-    segment: Annotated[str, typer.Option(metavar="SIZE", help="Payload of a segment.")] = "1460 B",
-    headers: Annotated[str, typer.Option(metavar="SIZE", help="All headers of a segment on the bottleneck.")] = "40 B",
-    least_timeout: Annotated[
-        str, typer.Option(metavar="TIME", help="The sender's minimum timeout; Linux: 200 ms.")
-    ] = "200 ms",
-    json: JsonOption = False,
+    rate: str,
+    round_trip: str,
+    queue: str | None,
+    new_rate: str | None,
+    new_round_trip: str | None,
+    new_queue: str | None,
+    in_flight: str | None,
+    segment: str,
+    headers: str,
+    least_timeout: str,
+    json: bool,
 ) -> None:
     """Compute the window and the buffer that a path and its handover need (studies T and D)."""
     cut = Segments(int(read("--segment", "size", segment)), int(read("--headers", "size", headers)))
@@ -138,26 +148,37 @@ def window(
 
 
 @app.command("link-budget")
+@click.option("--distance", default="225 km", metavar="DISTANCE", help="Distance between the stations.")
+@click.option("--ground-power", default="41 dBm", metavar="POWER", help="Power of the ground station.")
+@click.option("--ground-gain", type=float, default=8.0, metavar="DBI", help="Gain of its antenna.")
+@click.option("--ground-loss", type=float, default=2.0, metavar="DB", help="Loss in its cables and diplexer.")
+@click.option("--ground-noise-figure", type=float, default=5.0, metavar="DB", help="Noise figure of its receiver.")
+@click.option("--aircraft-power", default="41 dBm", metavar="POWER", help="Power of the aircraft.")
+@click.option("--aircraft-gain", type=float, default=0.0, metavar="DBI", help="Gain of its antenna.")
+@click.option("--aircraft-loss", type=float, default=3.5, metavar="DB", help="Loss in its cables and diplexer.")
+@click.option("--aircraft-noise-figure", type=float, default=6.0, metavar="DB", help="Noise figure of its receiver.")
+@click.option("--forward-frequency", default="993.5 MHz", metavar="FREQUENCY", help="Frequency towards the aircraft.")
+@click.option("--return-frequency", default="1056.5 MHz", metavar="FREQUENCY", help="Frequency from the aircraft.")
+@click.option("--bandwidth", default="498.05 kHz", metavar="FREQUENCY", help="Bandwidth of the signal.")
+@click.option("--snr", type=float, default=8.7, metavar="DB", help="Signal-to-noise ratio that the modulation needs.")
+@click.option("--safety", type=float, default=6.0, metavar="DB", help="Margin that the signal must have beyond that.")
+@json_option
 def link_budget(
-    distance: Annotated[str, typer.Option(metavar="DISTANCE", help="Distance between the stations.")] = "225 km",
-    ground_power: Annotated[str, typer.Option(metavar="POWER", help="Power of the ground station.")] = "41 dBm",
-    ground_gain: Annotated[float, typer.Option(metavar="DBI", help="Gain of its antenna.")] = 8.0,
-    ground_loss: Annotated[float, typer.Option(metavar="DB", help="Loss in its cables and diplexer.")] = 2.0,
-    ground_noise_figure: Annotated[float, typer.Option(metavar="DB", help="Noise figure of its receiver.")] = 5.0,
-    aircraft_power: Annotated[str, typer.Option(metavar="POWER", help="Power of the aircraft.")] = "41 dBm",
-    aircraft_gain: Annotated[float, typer.Option(metavar="DBI", help="Gain of its antenna.")] = 0.0,
-    aircraft_loss: Annotated[float, typer.Option(metavar="DB", help="Loss in its cables and diplexer.")] = 3.5,
-    aircraft_noise_figure: Annotated[float, typer.Option(metavar="DB", help="Noise figure of its receiver.")] = 6.0,
-    forward_frequency: Annotated[
-        str, typer.Option(metavar="FREQUENCY", help="Frequency towards the aircraft.")
-    ] = "993.5 MHz",
-    return_frequency: Annotated[
-        str, typer.Option(metavar="FREQUENCY", help="Frequency from the aircraft.")
-    ] = "1056.5 MHz",
-    bandwidth: Annotated[str, typer.Option(metavar="FREQUENCY", help="Bandwidth of the signal.")] = "498.05 kHz",
-    snr: Annotated[float, typer.Option(metavar="DB", help="Signal-to-noise ratio that the modulation needs.")] = 8.7,
-    safety: Annotated[float, typer.Option(metavar="DB", help="Margin that the signal must have beyond that.")] = 6.0,
-    json: JsonOption = False,
+    distance: str,
+    ground_power: str,
+    ground_gain: float,
+    ground_loss: float,
+    ground_noise_figure: float,
+    aircraft_power: str,
+    aircraft_gain: float,
+    aircraft_loss: float,
+    aircraft_noise_figure: float,
+    forward_frequency: str,
+    return_frequency: str,
+    bandwidth: str,
+    snr: float,
+    safety: float,
+    json: bool,
 ) -> None:
     """Compute the link budget of a cell (study D, tables 1 and 2, with the sign of its equation 1 corrected)."""
     ground = _station("--ground", ground_power, (ground_gain, ground_loss, ground_noise_figure))
@@ -174,32 +195,43 @@ def link_budget(
 
 
 @app.command("ldacs1-errors")
+@click.option(
+    "--channel",
+    type=click.Choice(("en-route", "awgn")),
+    default="en-route",
+    help="en-route: echoes, and pulses that the receiver blanks; the channel is estimated. awgn: white noise alone.",
+)
+@click.option("--rician-k", type=float, metavar="DB", help="Direct path over echoes, en route. Default: 15.")
+@click.option(
+    "--pulse-pairs",
+    type=float,
+    metavar="RATE",
+    help="Pairs of pulses a second of all interferers, en route. Default: 10800.",
+)
+@click.option(
+    "--modulation",
+    multiple=True,
+    metavar="NAME",
+    help="Modulation and code rate, such as qpsk-1/2. Repeatable. Default: all.",
+)
+@click.option("--lost", type=click.IntRange(min=5), default=100, help="Lost frames after which a rate is good enough.")
+@click.option(
+    "--bits",
+    type=click.IntRange(min=1),
+    default=100000000,
+    help="Most bits to encode for a rate; the lowest rate is about 4000 over it.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, help="Seed of bits, noise, echoes and pulses.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes. Default: one a processor.")
 def ldacs1_errors(
-    channel: Annotated[
-        Surroundings,
-        typer.Option(
-            help="en-route: echoes, and pulses that the receiver blanks; the channel is estimated. awgn: white noise"
-            " alone."
-        ),
-    ] = Surroundings.en_route,
-    rician_k: Annotated[
-        float | None,
-        typer.Option("--rician-k", metavar="DB", help="Direct path over echoes, en route. Default: 15."),
-    ] = None,
-    pulse_pairs: Annotated[
-        float | None,
-        typer.Option(metavar="RATE", help="Pairs of pulses a second of all interferers, en route. Default: 10800."),
-    ] = None,
-    modulation: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Modulation and code rate, such as qpsk-1/2. Repeatable. Default: all."),
-    ] = None,
-    lost: Annotated[int, typer.Option(min=5, help="Lost frames after which a rate is good enough.")] = 100,
-    bits: Annotated[
-        int, typer.Option(min=1, help="Most bits to encode for a rate; the lowest rate is about 4000 over it.")
-    ] = 100_000_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of bits, noise, echoes and pulses.")] = 1,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: one a processor.")] = None,
+    channel: str,
+    rician_k: float | None,
+    pulse_pairs: float | None,
+    modulation: tuple[str, ...],
+    lost: int,
+    bits: int,
+    seed: int,
+    workers: int | None,
 ) -> None:
     """Simulate the physical layer of L-DACS1, and print a table of error rates for `error_table`. All modulations take
     half an hour on two processors."""
@@ -207,13 +239,13 @@ def ldacs1_errors(
         if name not in MODULATIONS:
             raise InputError(f'--modulation "{name}": expected one of {", ".join(MODULATIONS)}')
     for option, given in (("--rician-k", rician_k), ("--pulse-pairs", pulse_pairs)):
-        if given is not None and channel is Surroundings.awgn:
+        if given is not None and channel == "awgn":
             raise InputError(f"{option} {given:g}: white noise alone has none; expected --channel en-route with it")
     surroundings = EnRoute(
         rician_k_db=within("--rician-k", 15.0 if rician_k is None else rician_k, -20, 100, "dB"),
         pulse_pairs_per_s=within("--pulse-pairs", 10_800.0 if pulse_pairs is None else pulse_pairs, 0, 1e5, "a second"),
     )
-    of = surroundings if channel is Surroundings.en_route else None
+    of = surroundings if channel == "en-route" else None
     for row in table.rows(of, Effort(lost, bits), seed, workers, modulation or MODULATIONS):
         print(row, flush=True)
 

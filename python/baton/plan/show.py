@@ -9,6 +9,7 @@ from pathlib import Path
 
 from baton import tables
 from baton.errors import InputError
+from baton.text_table import Table
 
 from .budget import Budget, Channel
 from .coverage import Extension, Line
@@ -64,7 +65,7 @@ def coverage(line: Line, found: Sequence[Extension], plot: Path | None, *, as_js
             )
         )
         return
-    table = tables.new_table(
+    table = Table(
         "Latitude", "Side", "Elevation", "Shadow", "Handover", "On the way", "Coverage", "Access points", text_columns=2
     )
     for each in found:
@@ -83,7 +84,7 @@ def coverage(line: Line, found: Sequence[Extension], plot: Path | None, *, as_js
         f"Coverage outside the tunnel: the satellite's shadow and the way during the longest handover, of which"
         f" {tables.seconds(line.decision_s)} are for the decision. Access points: from the tunnel's mouth on."
     )
-    tables.new_console().print(table)
+    print(table)
     if plot is not None:
         print(plot)
 
@@ -120,8 +121,7 @@ def window(
             )
         )
         return
-    console = tables.new_console()
-    table = tables.new_table("Of the path", *(name if len(paths) > 1 else "" for name in paths), text_columns=1)
+    table = Table("Of the path", *(name if len(paths) > 1 else "" for name in paths), text_columns=1)
     for title, key, unit in (
         ("capacity (rate times round trip)", "capacity_bytes", "B"),
         ("least window that fills it", "filling_window_bytes", "B"),
@@ -132,10 +132,10 @@ def window(
         ("time of a segment on the link", "segment_s", "s"),
     ):
         table.add_row(title, *(_scaled(getattr(advice, key), unit) for advice in paths.values()))
-    console.print(table)
+    print(table)
     if moved is not None:
-        console.print(_handover(moved))
-    table = tables.new_table("Segment", "Headers", "Time on the slower link", "Receive window", text_columns=0)
+        print(_handover(moved))
+    table = Table("Segment", "Headers", "Time on the slower link", "Receive window", text_columns=0)
     for size in sizes:
         table.add_row(
             f"{size.payload_bytes} B",
@@ -143,11 +143,11 @@ def window(
             tables.seconds(size.segment_s),
             _scaled(size.receive_window_bytes, "B"),
         )
-    console.print(table)
+    print(table)
 
 
 def _handover(moved: HandoverAdvice) -> object:
-    table = tables.new_table("At the handover", "", text_columns=1)
+    table = Table("At the handover", "", text_columns=1)
     rows = (
         ("segments in flight", tables.count(moved.in_flight_segments)),
         ("timeout before it, at least", tables.seconds(moved.old_timeout_s)),
@@ -174,7 +174,7 @@ def link_budget(channel: Channel, forward: Budget, back: Budget, *, as_json: boo
     if as_json:
         print(json.dumps({**asdict(channel), "forward": asdict(forward), "return": asdict(back)}))
         return
-    table = tables.new_table("", "Forward", "Return", text_columns=1)
+    table = Table("", "Forward", "Return", text_columns=1)
     for title, key, unit in (
         ("received power", "received_dbm", "dBm"),
         ("noise in the receiver", "noise_dbm", "dBm"),
@@ -189,4 +189,4 @@ def link_budget(channel: Channel, forward: Budget, back: Budget, *, as_json: boo
     table.caption = (
         f"At {tables.scaled(channel.distance_m, 'm')} the link {verdict}; it would up to {tables.scaled(reach, 'm')}."
     )
-    tables.new_console().print(table)
+    print(table)

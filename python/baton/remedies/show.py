@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from baton.tables import NOTHING, count, new_console, new_table
+from baton.tables import NOTHING, count
+from baton.text_table import Table
 
 from .words import INTERRUPTED, interval, percent, plain, seconds
 
@@ -14,13 +15,12 @@ if TYPE_CHECKING:
 
 def show(found: Comparison) -> None:
     """Prints it on standard output."""
-    console = new_console()
     runs = sum(len(found.sweep.rows(place)) for place in range(len(found.sweep.points)))
-    console.print(f"{found.study.title}: {count(runs)} runs in {found.wall_s:.0f} s")
+    print(f"{found.study.title}: {count(runs)} runs in {found.wall_s:.0f} s")
     if not found.sweep.complete:
-        console.print(INTERRUPTED)
+        print(INTERRUPTED)
     stacks = found.study.headline
-    table = new_table(
+    table = Table(
         "Remedy",
         "At",
         "QUIC",
@@ -55,14 +55,14 @@ def show(found: Comparison) -> None:
         "All against installing nothing. Gain: of what the links carry, mean over all handovers. Others: bytes of a"
         " passenger without the remedy. Cost: bytes without a handover."
     )
-    console.print(table)
+    print(table)
     for each in found.standings:
         if each.never_run and each.refused:
-            console.print(f"REFUSED {each.remedy.name}: {each.refused[0]}")
+            print(f"REFUSED {each.remedy.name}: {each.refused[0]}")
     for distance in found.distances:
-        console.print(distance.sentence)
+        print(distance.sentence)
     for advice in found.advice:
-        console.print(advice.sentence)
+        print(advice.sentence)
 
 
 def _word(works: bool) -> str:

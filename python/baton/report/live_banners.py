@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from baton.live.words import decisions_text, lateness_text, program_text, server_failure
+from baton.live_words import decisions_text, lateness_text, program_text, server_failure
 from baton.summary import Json
 
 

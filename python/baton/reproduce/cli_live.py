@@ -6,15 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich.table import Table
-
-from baton import tables
 from baton.errors import InputError
 from baton.live import machine
 from baton.live.owner import as_invoker
 from baton.live.trials import claimed
 from baton.progress import sweep_progress
 from baton.sweep.folder import write_text
+from baton.text_table import Table
 
 from . import STUDIES, TITLES, select
 from .cli_reproduce import value
@@ -44,7 +42,7 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({**found.as_json(), "reports": [str(page)]}))
     else:
-        tables.new_console().print(table(study, found.rows))
+        print(table(study, found.rows))
         for line in (live_lead(found), *remarks(found)):
             print(line)
         print(page)
@@ -64,7 +62,7 @@ def write(out: Path, study: str, found: Found) -> Path:
 
 def table(study: str, rows: Sequence[Row]) -> Table:
     """Returns a table with one row per check."""
-    made = tables.new_table("Check", "Quantity", "Unit", *_columns(study), text_columns=3)
+    made = Table("Check", "Quantity", "Unit", *_columns(study), text_columns=3)
     for row in rows:
         made.add_row(row.expected.id, row.expected.quantity, row.expected.unit, *_numbers(row), spread(row))
     return made

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from baton import Scenario
 from baton.sweep.engines import opened
-from baton.tables import new_console
+from baton.text_table import Table
 
 from . import STUDIES, TITLES, reproduce
 from .checks import Check, Reproduced, summary, tally
@@ -40,14 +39,13 @@ def run(ids: Sequence[str], *, jobs: int | None, executor: str | None, as_json: 
         reports = [str(page) for page in pages]
         print(json.dumps({"format": FORMAT, "counts": counts, "checks": rows, "reports": reports}))
         return 0
-    console = new_console()
     for study, found in results.items():
-        console.print(check_table(study, found.checks))
+        print(check_table(study, found.checks))
         for check in found.checks:
             for remark in check.remarks():
-                console.print(f"{check.id}: {remark}")
+                print(f"{check.id}: {remark}")
     if len(results) > 1:
-        console.print(f"All: {summary([check for found in results.values() for check in found.checks])}")
+        print(f"All: {summary([check for found in results.values() for check in found.checks])}")
     for page in pages:
         print(page)
     return 0
@@ -68,14 +66,9 @@ def write_study(study: str, found: Reproduced) -> Path:
 
 def check_table(study: str, checks: Sequence[Check]) -> Table:
     """Returns a table of published and measured numbers."""
-    table = Table(title=f"Study {study}: {TITLES[study]}", title_justify="left", box=None, pad_edge=False)
-    for heading in ("Check", "Quantity", "Unit"):
-        table.add_column(heading)
-    for heading in ("Published", "Measured", "95 % interval"):
-        table.add_column(heading, justify="right")
-    table.add_column("Seeds", justify="right")
-    table.add_column("Rule")
-    table.add_column("Verdict")
+    numbers = ("Published", "Measured", "95 % interval", "Seeds")
+    title = f"Study {study}: {TITLES[study]}"
+    table = Table("Check", "Quantity", "Unit", *numbers, "Rule", "Verdict", text_columns=3, title=title)
     for check in checks:
         table.add_row(
             check.id,

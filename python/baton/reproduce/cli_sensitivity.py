@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
-from baton.tables import new_console
+from baton.text_table import Table
 
 from . import STUDIES, TITLES, select, study_c_readings, study_d_readings, study_module
 from .checks import HANGING, Check, summary
@@ -48,9 +47,8 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
         chosen = {study: _verdicts(checks) for study, (checks, _) in found.items()}
         print(json.dumps({"format": FORMAT, "chosen": chosen, "varied": rows, "files": [str(file) for file in files]}))
         return 0
-    console = new_console()
     for study, (checks, variations) in found.items():
-        console.print(table(study, checks, variations))
+        print(table(study, checks, variations))
     for file in files:
         print(file)
     return 0
@@ -58,9 +56,8 @@ def run(ids: Sequence[str], *, as_json: bool) -> int:
 
 def table(study: str, chosen: Sequence[Check], variations: Sequence[Variation]) -> Table:
     """Returns a table of the variations with the checks that they change."""
-    table = Table(title=f"Study {study}: {TITLES[study]}", title_justify="left", box=None, pad_edge=False)
-    for heading in ("Parameter", "Value", "Checks", "Other verdicts"):
-        table.add_column(heading)
+    title = f"Study {study}: {TITLES[study]}"
+    table = Table("Parameter", "Value", "Checks", "Other verdicts", text_columns=4, title=title)
     table.add_row("as chosen", "", summary(chosen), "")
     previous = ""
     for each in variations:

@@ -17,7 +17,7 @@ from baton.live import emulator, machine
 from baton.live.attempts import Attempted, attempt
 from baton.live.execution import LiveOptions, LiveTest
 from baton.live.owner import as_invoker
-from baton.live.words import program_text
+from baton.live_words import program_text
 from baton.summary import Json
 
 from .code import Live

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from baton.live.words import ending
+from baton.live_words import ending
 from baton.stored import SWEEP_FORMAT as FORMAT
 from baton.summary import Json
 

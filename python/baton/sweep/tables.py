@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rich.console import Console
-from rich.table import Table
-
 from baton.summary import Json
 from baton.sweep.quantities import axis_parts
-from baton.tables import NOTHING, count, new_console, new_table, scaled, seconds
+from baton.tables import NOTHING, count, scaled, seconds
+from baton.text_table import Table
 
 Shown = Callable[[float | None], str]
 COLUMNS: dict[str, tuple[str, Shown]] = {
@@ -21,15 +19,14 @@ COLUMNS: dict[str, tuple[str, Shown]] = {
 
 def print_sweep(found: Json) -> None:
     """Prints points and failures on standard output."""
-    console = new_console()
     axes = list(dict.fromkeys(axis for point in found["points"] for axis in point["set"]))
     first, last = found["seeds"]
-    console.print(f"{found['name']}: {count(len(found['points']))} points, seeds {first} to {last}")
+    print(f"{found['name']}: {count(len(found['points']))} points, seeds {first} to {last}")
     has_programs = any("program.longest_stall_s" in point["quantities"] for point in found["points"])
-    console.print(_program_table(found, axes) if has_programs else _flow_table(found, axes))
-    _print_failures(console, found)
+    print(_program_table(found, axes) if has_programs else _flow_table(found, axes))
+    _print_failures(found)
     for run in found["untrusted"]:
-        console.print(f"NOT TRUSTED {_where(found, run)}: {'; '.join(run['doubts'])}")
+        print(f"NOT TRUSTED {_where(found, run)}: {'; '.join(run['doubts'])}")
 
 
 def _program_table(found: Json, axes: list[str]) -> Table:
@@ -38,7 +35,7 @@ def _program_table(found: Json, axes: list[str]) -> Table:
     shown = {name: (name.removeprefix("program.reported."), lambda value: f"{value:.4g}") for name in sorted(names)}
     columns: dict[str, tuple[str, Shown]] = {"program.longest_stall_s": ("Longest stall", seconds), **shown}
     heads = [each for head, _ in columns.values() for each in (head, "95 % interval")]
-    table = new_table(*map(_short, axes), "Runs", *heads, text_columns=len(axes))
+    table = Table(*map(_short, axes), "Runs", *heads, text_columns=len(axes))
     for point in found["points"]:
         values = [point["set"].get(axis, NOTHING) for axis in axes]
         cells = [
@@ -52,7 +49,7 @@ def _flow_table(found: Json, axes: list[str]) -> Table:
     """Returns the table of goodput, completion and longest stall of each flow."""
     used = [key for key in COLUMNS if any(_has(point, key) for point in found["points"])]
     heads = [each for key in used for each in (COLUMNS[key][0], "95 % interval")]
-    table = new_table(*map(_short, axes), "Flow", "Runs", *heads, text_columns=len(axes) + 1)
+    table = Table(*map(_short, axes), "Flow", "Runs", *heads, text_columns=len(axes) + 1)
     for point in found["points"]:
         names = [name for name in point["quantities"] if name.endswith(".goodput_bps") and name.startswith("flows.")]
         for flow in (name.split(".")[1] for name in names):
@@ -64,13 +61,13 @@ def _flow_table(found: Json, axes: list[str]) -> Table:
     return table
 
 
-def _print_failures(console: Console, found: Json) -> None:
+def _print_failures(found: Json) -> None:
     """Prints each failed point and seed with its reason; a traceback that several share is shown once."""
     before = None
     for failure in found["failures"]:
         *traceback, error = failure["reason"].split("\n")
         shown = error if traceback == before else failure["reason"]
-        console.print(f"FAILED {_where(found, failure)}: {shown}")
+        print(f"FAILED {_where(found, failure)}: {shown}")
         before = traceback
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
+
+from baton.command_line import PATH, Group
 
 from . import capture, drive_log, opportunities, pcap
 from .drive_log import Columns
 from .trace import Imported, TraceError, open_input, write
 
-app = typer.Typer(help="Traces that drive links.", no_args_is_help=True)
 
-
-@app.callback()
-def trace() -> None:
+@click.group(cls=Group, name="trace", no_args_is_help=True)
+def app() -> None:
     """Traces that drive links."""
 
 
@@ -30,78 +29,81 @@ class Format(str, Enum):
     leo = "leo"
 
 
-class Way(str, Enum):
-    """A link's direction."""
-
-    down = "down"
-    up = "up"
-
-
 @app.command("import")
+@click.argument(
+    "inputs",
+    nargs=-1,
+    required=True,
+    type=PATH,
+    metavar="INPUT…",
+    help="A drive log (CSV), a capture (pcap, pcapng, or tshark's CSV), mahimahi DOWN [UP], "
+    "or a LeoReplayer pair BW DELAY. All may be gzip.",
+)
+@click.option(
+    "--out",
+    type=PATH,
+    metavar="PREFIX",
+    help="Writes PREFIX.down.csv, PREFIX.up.csv and PREFIX.json (where it came from, by which rules). "
+    "By default the first input's name, in this folder.",
+)
+@click.option(
+    "--format",
+    type=click.Choice([each.value for each in Format]),
+    default=Format.auto.value,
+    help="Format of the input, if its content is ambiguous.",
+)
+@click.option(
+    "--bin",
+    type=click.IntRange(min=1, max=3600000),
+    default=100,
+    metavar="MS",
+    help="Length of a rate sample in milliseconds, for captures and mahimahi.",
+)
+@click.option(
+    "--direction",
+    type=click.Choice(("down", "up")),
+    default="down",
+    help="The direction that a drive log or a LeoReplayer pair measured.",
+)
+@click.option(
+    "--mobile",
+    metavar="ADDRESS",
+    help="The mobile's address in a capture: down is towards it. By default the one that got the most bytes.",
+)
+@click.option("--time-column", help="Column of the time (s, or ISO 8601) in a drive log.")
+@click.option("--rate-column", help="Column of the throughput (Mbit/s unless its name tells a unit).")
+@click.option(
+    "--delay-column", help="Column of the delay (ms; a name with rtt or ping is a round trip, of which half counts)."
+)
+@click.option("--loss-column", help="Column of the loss (a share; per cent if its name has %).")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
 def import_(
-    inputs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="INPUT…",
-            help="A drive log (CSV), a capture (pcap, pcapng, or tshark's CSV), mahimahi DOWN [UP], "
-            "or a LeoReplayer pair BW DELAY. All may be gzip.",
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PREFIX",
-            help="Writes PREFIX.down.csv, PREFIX.up.csv and PREFIX.json (where it came from, by which rules). "
-            "By default the first input's name, in this folder.",
-        ),
-    ] = None,
-    format: Annotated[Format, typer.Option(help="Format of the input, if its content is ambiguous.")] = Format.auto,
-    bin: Annotated[
-        int,
-        typer.Option(
-            metavar="MS",
-            min=1,
-            max=3_600_000,
-            help="Length of a rate sample in milliseconds, for captures and mahimahi.",
-        ),
-    ] = 100,
-    direction: Annotated[
-        Way, typer.Option(help="The direction that a drive log or a LeoReplayer pair measured.")
-    ] = Way.down,
-    mobile: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="The mobile's address in a capture: down is towards it. By default the one that got the most bytes.",
-        ),
-    ] = None,
-    time_column: Annotated[str | None, typer.Option(help="Column of the time (s, or ISO 8601) in a drive log.")] = None,
-    rate_column: Annotated[
-        str | None, typer.Option(help="Column of the throughput (Mbit/s unless its name tells a unit).")
-    ] = None,
-    delay_column: Annotated[
-        str | None,
-        typer.Option(help="Column of the delay (ms; a name with rtt or ping is a round trip, of which half counts)."),
-    ] = None,
-    loss_column: Annotated[
-        str | None, typer.Option(help="Column of the loss (a share; per cent if its name has %).")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    inputs: tuple[Path, ...],
+    out: Path | None,
+    format: str,
+    bin: int,
+    direction: str,
+    mobile: str | None,
+    time_column: str | None,
+    rate_column: str | None,
+    delay_column: str | None,
+    loss_column: str | None,
+    force: bool,
 ) -> None:
     """Turn drive logs, captures and other projects' traces into Baton's csv traces, one file per direction."""
     columns = Columns(time_column, rate_column, delay_column, loss_column)
-    imported = convert(inputs, format, bin * 1_000_000, direction.value, mobile, columns)
-    written = write(imported, inputs, out or default_prefix(inputs[0]), force)
+    imported = convert(list(inputs), Format(format), bin * 1_000_000, direction, mobile, columns)
+    written = write(imported, list(inputs), out or default_prefix(inputs[0]), force)
     for name, found in imported.traces.items():
-        typer.echo(f"{name}: {found.summary()}")
+        print(f"{name}: {found.summary()}")
     for text in imported.warnings:
-        typer.echo(f"warning: {text}")
+        print(f"warning: {text}")
     for text in imported.notes:
-        typer.echo(f"note: {text}")
+        print(f"note: {text}")
     for text in imported.rules:
-        typer.echo(f"rule: {text}")
+        print(f"rule: {text}")
     for path in written:
-        typer.echo(f"wrote {path}")
+        print(f"wrote {path}")
 
 
 def convert(

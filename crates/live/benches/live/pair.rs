@@ -1,10 +1,14 @@
 //! Two real hosts, and what may stand between them: a bare copying thread, or a world.
 
+use super::traffic::inside;
+use baton_linux::netlink::RouteSocket;
 use baton_linux::readiness::wait_readable;
+use baton_linux::tun::Tun;
 use baton_live::forwarding::{Forwarding, Hosts};
 use baton_live::namespace::{HostSpec, InterfaceSpec, RealHost};
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario;
+use nix::net::if_::if_nametoindex;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -38,10 +42,34 @@ pub fn host(name: &str, addresses: Vec<IpAddr>, mtu: u32) -> RealHost {
     host
 }
 
-/// Copies between two hosts' devices until told to stop: what any emulator in one thread must do at the least.
-pub fn copy_until(hosts: &[RealHost; 2], stop: &AtomicBool) {
+/// A host whose interface is a device without offloads: each packet crosses by itself, as in the model.
+pub fn bare_host(address: IpAddr, mtu: u32) -> (OwnedFd, Tun) {
+    let made = RealHost::build(HostSpec {
+        name: "bare".to_owned(),
+        interfaces: Vec::new(),
+        sysctls: Vec::new(),
+        metrics: Vec::new(),
+        group: 0,
+    });
+    let namespace = made.expect("a host can be made").namespace;
+    let device = inside(&namespace, move || {
+        let tun = Tun::create("wire")?;
+        let index = if_nametoindex("wire")?;
+        let mut routes = RouteSocket::open()?;
+        routes.set_queue_length(index, 20_000)?;
+        routes.set_mtu(index, mtu)?;
+        routes.set_up(index, true)?;
+        routes.add_address(index, address)?;
+        routes.set_default_route(index, address, &[])?;
+        std::io::Result::Ok(tun)
+    });
+    let tun = device.join().expect("its thread ends");
+    (namespace, tun.expect("a device can be made"))
+}
+
+/// Copies between two devices until told to stop: what any emulator in one thread must do at the least.
+pub fn copy_until(devices: &[Tun; 2], stop: &AtomicBool) {
     let mut buffer = vec![0; 65_536];
-    let devices = [0, 1].map(|host| &hosts[host].interfaces[0].tun);
     while !stop.load(Ordering::Relaxed) {
         let mut busy = false;
         for (from, to) in [(0, 1), (1, 0)] {
@@ -54,7 +82,7 @@ pub fn copy_until(hosts: &[RealHost; 2], stop: &AtomicBool) {
             }
         }
         if !busy {
-            let waited = devices.map(|device| device.as_fd());
+            let waited = devices.each_ref().map(|device| device.as_fd());
             wait_readable(&waited, Duration::from_millis(10)).unwrap();
         }
     }

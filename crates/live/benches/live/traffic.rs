@@ -17,7 +17,7 @@ use super::pair::ADDRESSES;
 const PORT: u16 = 5001;
 
 /// Runs `work` in a network namespace.
-fn inside<T: Send + 'static>(
+pub fn inside<T: Send + 'static>(
     namespace: &OwnedFd,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> thread::JoinHandle<T> {

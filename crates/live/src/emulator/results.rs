@@ -142,7 +142,7 @@ fn live_summary(
             microseconds(bound)
         ));
     }
-    let mut dropped = forwarding.not_taken;
+    let mut dropped = forwarding.not_taken + forwarding.malformed();
     for host in &mut forwarding.hosts.hosts {
         match host.counters() {
             Ok(counters) => dropped += counters.dropped_outgoing,

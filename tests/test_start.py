@@ -1,0 +1,75 @@
+"""Start of the command line: a short command does not wait for modules that it does not need."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCENARIO = """name = "short"
+duration = "1 s"
+links.path = { between = ["server", "laptop"], kind = "wired", rate = "4 Mbit/s", delay = "60 ms", queue = "64 kB" }
+flows = [{ name = "download", from = "server", to = "laptop" }]
+"""
+#: Never needed by a command on one run, in a pipe, without a figure to print.
+OTHERS = {"matplotlib", "pandas", "plotly", "pydantic", "rich", "scipy", "typer", "xml", "baton.live", "baton.compare"}
+#: Needed by the report alone.
+REPORT = {"numpy", "pyarrow", "baton.report"}
+PROBE = """import atexit, sys
+from pathlib import Path
+atexit.register(lambda: Path("modules").write_text("\\n".join(sys.modules)))
+from baton.cli import main
+main()
+"""
+
+
+def imported(folder: Path, *arguments: str, completes: bool = False) -> tuple[str, set[str]]:
+    """Runs a command to its end, and returns its output and the modules that it had imported."""
+    shell = {"_BATON_COMPLETE": "bash_complete", "COMP_WORDS": "baton re", "COMP_CWORD": "1"} if completes else {}
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *arguments],
+        cwd=folder,
+        env=os.environ | shell,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, set((folder / "modules").read_text(encoding="utf-8").split("\n"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "short.toml").write_text(SCENARIO, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_run_imports_what_its_report_needs(folder: Path) -> None:
+    said, modules = imported(folder, "run", "short.toml", "--expect", "flows.download.longest_stall_s < 2")
+    assert "holds" in said
+    assert (folder / "results/short-1/report.html").exists()
+    assert not modules & OTHERS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--help"], "trace      Traces that drive links"),
+        (["check", "short.toml"], "no mistakes"),
+        (["--version"], "0"),
+    ],
+)
+def test_other_commands_import_nothing_of_the_report(folder: Path, arguments: list[str], told: str) -> None:
+    said, modules = imported(folder, *arguments)
+    assert told in said
+    assert not modules & (OTHERS | REPORT)
+
+
+def test_a_shell_is_told_what_completes_a_word(folder: Path) -> None:
+    said, modules = imported(folder, completes=True)
+    assert said.split() == ["plain,rerun", "plain,reproduce"]
+    assert not modules & (OTHERS | REPORT)
