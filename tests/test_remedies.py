@@ -643,7 +643,8 @@ def test_an_interrupted_comparison_says_so_with_its_table(tmp_path, monkeypatch,
     monkeypatch.setattr(cli.batches, "run", interrupt)
     chosen = ["remedy=atcp,method-2", "stack=Linux 6 CUBIC", "handover=hard", "load=1", "loss=0", "direction=download"]
     given = {"file": study_file(str(STUDY)), "path": make_path(tmp_path), "out": tmp_path / "out", "overrides": chosen}
-    asked = cli.CompareOptions(**given, full=False, seeds=2, force=False, resume=False, jobs=None, json=False)
+    engine = {"jobs": None, "executor": None, "shard": None}
+    asked = cli.CompareOptions(**given, **engine, full=False, seeds=2, force=False, resume=False, json=False)
     assert cli.run(asked) == cli.INTERRUPTED
     text = " ".join(capsys.readouterr().out.split())
     assert re.search(

@@ -58,7 +58,7 @@ def test_a_run_imports_what_its_report_needs(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--help"], "trace      Traces that drive links"),
+        (["--help"], "Traces that drive links"),
         (["check", "short.toml"], "no mistakes"),
         (["--version"], "0"),
     ],

@@ -84,7 +84,7 @@ def connected(to: Any) -> Iterator[OnDask]:
             " pip install 'baton-handover[dask]'"
         ) from None
     try:
-        client = Client(to, timeout=CONNECT_S, set_as_default=False)
+        client: Any = Client(to, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise InputError(
             f"--executor dask://{to}: no scheduler answers there ({error}); start one with `dask scheduler`, which"
