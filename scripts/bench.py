@@ -22,6 +22,7 @@ links.path = { between = ["server", "laptop"], kind = "wired", rate = "4 Mbit/s"
 flows = [{ name = "download", from = "server", to = "laptop" }]
 """
 LONGER = ONE_SECOND.replace('"1 s"', '"200 s"').replace("4 Mbit", "20 Mbit")
+HALF_A_SECOND = ONE_SECOND.replace('"1 s"', '"600 s"').replace("4 Mbit", "20 Mbit")
 CHROMIUM = Path("/usr/bin/chromium")
 
 
@@ -76,6 +77,26 @@ def sweeps(folder: Path) -> None:
         line(f"baton sweep of {name} runs on 2 cores / on 1", f"{one[0] / two[0]:.2f}", target, behind)
 
 
+def cluster(folder: Path) -> None:
+    """Times a sweep by two worker processes of Dask and by one thread, in turns, of runs of half a second or more."""
+    from distributed import Client, LocalCluster
+
+    from baton import sweep
+
+    scenario = folder / "cluster.toml"
+    scenario.write_text(HALF_A_SECOND)
+    axes = {"links.path.delay": ["60 ms", "90 ms"]}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    best: dict[str, float] = {}
+    with LocalCluster(**options) as workers, Client(workers) as client:
+        for _ in range(3):
+            for name, where in (("one", {"jobs": 1}), ("dask", {"executor": client})):
+                wall, _ = least(partial(sweep.run, scenario, axes, seeds=12, **where), 1)
+                best[name] = min(wall, best.get(name, wall))
+    behind = f"{best['dask']:.2f} s, on 1 {best['one']:.2f} s: {best['one'] / 24:.2f} s a run"
+    line("24 runs by Dask on 2 cores: efficiency", f"{best['one'] / 2 / best['dask']:.2f}", ">= 0.9", behind)
+
+
 def million(folder: Path) -> None:
     """Times the report of a million segments, half a million acknowledgments and the losses."""
     from baton import report
@@ -120,7 +141,7 @@ def opened(page: Path) -> float:
 def main(chosen: Sequence[str]) -> None:
     """Runs all benchmarks, or those whose names are given."""
     with tempfile.TemporaryDirectory() as folder:
-        for case in (one_second_run, sweeps, million, study):
+        for case in (one_second_run, sweeps, cluster, million, study):
             if not chosen or case.__name__ in chosen:
                 case(Path(folder))
 

@@ -220,6 +220,36 @@ def test_a_scheduler_that_does_not_answer_is_told(baton, lossy, tmp_path):
     assert not (tmp_path / "results").exists()
 
 
+def test_a_scheduler_that_dies_ends_the_sweep_and_what_was_kept_is_resumed(baton, lossy, tmp_path):
+    pytest.importorskip("distributed", reason="dask is not installed: pip install 'baton-handover[dask]'")
+    file = tmp_path / "scheduler.json"
+    quiet = {"cwd": tmp_path, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    begin = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
+    with subprocess.Popen([*begin, "--no-dashboard", "--scheduler-file", str(file)], **quiet) as scheduler:
+        deadline = time.monotonic() + 120
+        while not file.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        where = json.loads(file.read_text())["address"]
+        help_ = [sys.executable, "-m", "distributed.cli.dask_worker", where, "--nthreads", "1", "--no-dashboard"]
+        with subprocess.Popen(help_, **quiet) as worker:
+            arguments = ["sweep", str(lossy), "--set", "duration=30 s", "--seeds", "40", "--out", "out"]
+            command = [sys.executable, "-m", "baton", *arguments, "--executor", where.replace("tcp://", "dask://")]
+            process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            log = tmp_path / "out" / "runs.jsonl"
+            while process.poll() is None and not (log.exists() and log.read_bytes().count(b"\n") >= 2):
+                time.sleep(0.01)
+            scheduler.kill()
+            _, errors = process.communicate(timeout=120)
+            worker.terminate()
+    assert process.returncode == 1
+    assert "the executor makes no more runs" in errors
+    assert "--resume" in errors
+    assert "Traceback" not in errors
+    assert 2 <= log.read_bytes().count(b"\n") < 40
+    assert baton(*arguments, "--resume").returncode == 0
+    assert log.read_bytes().count(b"\n") == 40
+
+
 def test_an_executor_that_is_none_is_refused(lossy):
     with pytest.raises(InputError, match="executor: is a int; expected dask://HOST:PORT"):
         sweep.run(lossy, SAME, seeds=1, executor=3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +19,8 @@ from .parcel import Job
 
 T = TypeVar("T")
 CONNECT_S = 10
+LOUD = ("distributed", "distributed.client", "distributed.utils", "distributed.core")
+"""Loggers that print the way to a lost connection, which the command's own message tells."""
 LOOK_EVERY_S = 1.0
 """From one look at the number of workers to the next."""
 
@@ -83,6 +86,8 @@ def connected(to: Any) -> Iterator[OnDask]:
             f"--executor dask://{to}: needs the Python package distributed; install it with"
             " pip install 'baton-handover[dask]'"
         ) from None
+    for name in LOUD:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client: Any = Client(to, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
