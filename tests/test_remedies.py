@@ -22,6 +22,7 @@ from baton.remedies.paths import read_path
 from baton.remedies.reading import read, study_file
 from baton.remedies.refusals import Refusal, find_unfit, refusals, sentences
 from baton.remedies.study import Block, RemedyStudy, Situation, Stack
+from baton.sweep import shards
 from baton.sweep.engines import opened
 
 STUDY = Path(__file__).parent.parent / "studies" / "remedies"
@@ -645,7 +646,7 @@ def test_an_interrupted_comparison_says_so_with_its_table(tmp_path, monkeypatch,
     given = {"file": study_file(str(STUDY)), "path": make_path(tmp_path), "out": tmp_path / "out", "overrides": chosen}
     engine = {"jobs": None, "executor": None, "shard": None}
     asked = cli.CompareOptions(**given, **engine, full=False, seeds=2, force=False, resume=False, json=False)
-    assert cli.run(asked) == cli.INTERRUPTED
+    assert cli.run(asked) == shards.INTERRUPTED
     text = " ".join(capsys.readouterr().out.split())
     assert re.search(
         r": 2 runs in \d+ s This comparison was interrupted: the results below are from the runs that", text
