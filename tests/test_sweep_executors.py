@@ -59,14 +59,15 @@ def contents(folder):
 
 
 def test_a_dask_cluster_makes_the_same_bytes_though_its_workers_are_killed(baton, lossy, cluster, tmp_path):
-    arguments = ("sweep", lossy, *AXES, "--set", "duration=20 s", "--seeds", 6)
+    arguments = ("sweep", lossy, *AXES, "--set", "duration=20 s", "--seeds", 20)
     assert baton(*arguments, "--jobs", 1, "--out", "one").returncode == 0
     command = [sys.executable, "-m", "baton", *map(str, arguments), "--executor", address(cluster), "--out", "dask"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     log, killed = tmp_path / "dask" / "runs.jsonl", []
     while process.poll() is None and len(killed) < 2:
         if log.exists() and log.read_bytes().count(b"\n") >= 4 * (len(killed) + 1):
-            worker = next(each.process.pid for each in cluster.workers.values() if each.process.pid)
+            alive = {each.process.pid for each in cluster.workers.values()} - {None, *killed}
+            worker = alive.pop()
             os.kill(worker, signal.SIGKILL)
             killed.append(worker)
         time.sleep(0.01)
