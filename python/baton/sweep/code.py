@@ -120,8 +120,9 @@ def _live(
 
     if isinstance(scenario, Scenario):
         raise InputError("scenario: is an object; expected the file or the name of a scenario, for live runs")
-    if jobs is not None or executor is not None:
-        raise InputError("jobs and executor: belong to simulated runs; live ones are made one at a time")
+    for name, value in (("jobs", jobs), ("executor", executor)):
+        if value is not None:
+            raise InputError(f"{name}: belongs to simulated runs; live ones are made one at a time")
     path = scenario_path(str(scenario))
     return Scenario.load(path, live=True), *load(path, points, live)
 
