@@ -301,7 +301,7 @@ def test_a_live_sweep_is_one_call(fake, scenario, client, monkeypatch, tmp_path)
     assert fake.runs[0][-3:] == ["--", "./client", "x"]
     for wrong, message in (
         ({"scenario": Scenario.load(scenario)}, "scenario: is an object"),
-        ({"scenario": scenario, "jobs": 2}, "jobs and executor: belong to simulated runs"),
+        ({"scenario": scenario, "jobs": 2}, "jobs: belongs to simulated runs"),
     ):
         with pytest.raises(InputError, match=message):
             sweep.run(axes={"links.lan.rate": ["1 Mbit/s", "2 Mbit/s"]}, live=live, **wrong)

@@ -89,7 +89,7 @@ def connected(to: Any) -> Iterator[OnDask]:
     for name in LOUD:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        client: Any = Client(to, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
+        client = Client(to, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"--executor dask://{to}: no scheduler answers there ({error}); start one with `dask scheduler`, which"
