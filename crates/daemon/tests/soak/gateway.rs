@@ -19,9 +19,8 @@ use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 /// Links of the pair.
 pub const LINKS: usize = 2;
-/// The link whose rate is told, and what is told of it: more than it ever carries.
-const LIAR: usize = 1;
-const TOLD: DataRate = DataRate::from_bits_per_second(30_000_000);
+/// Rate of each link, if the gateways are told it.
+pub type ToldRates = [Option<DataRate>; LINKS];
 /// Interface to the machines behind a gateway.
 const INSIDE: InterfaceId = InterfaceId(LINKS);
 const HEADERS: u64 = 20 + 8 + OVERHEAD as u64;
@@ -60,6 +59,7 @@ enum End {
 pub struct Gateway {
     engine: Engine,
     ends: Vec<End>,
+    told: ToldRates,
     reported: [DataRate; LINKS],
     is_near: bool,
 }
@@ -83,7 +83,7 @@ fn key(is_near: bool) -> PrivateKey {
 
 impl Gateway {
     /// Starts one of the pair. `incarnation` counts its starts.
-    pub fn start(now: Instant, is_near: bool, incarnation: u8) -> Gateway {
+    pub fn start(now: Instant, is_near: bool, incarnation: u8, told: ToldRates) -> Gateway {
         let networks = if is_near {
             "10.9.0.0/16"
         } else {
@@ -109,6 +109,7 @@ impl Gateway {
         let mut gateway = Gateway {
             engine: Engine::new(host),
             ends: (0..LINKS).map(end).collect(),
+            told,
             reported: [DataRate::ZERO; LINKS],
             is_near,
         };
@@ -203,9 +204,7 @@ impl Gateway {
             };
             match event {
                 Some(Event::Up) => {
-                    if link == LIAR {
-                        self.believe(now, link);
-                    }
+                    self.believe(now, link);
                     self.tell_parameters(now, link, outgoing);
                     self.tell(now, link, LinkEvent::Up, outgoing);
                 }
@@ -224,9 +223,10 @@ impl Gateway {
 
     /// Takes the operator's word for the rate of a link.
     fn believe(&mut self, now: Instant, link: usize) {
+        let told = self.told[link];
         match &mut self.ends[link] {
-            End::Calls(path) => path.set_rate(now, Some(TOLD)),
-            End::Listens(listener, Some(key)) => listener.set_rate(now, *key, Some(TOLD)),
+            End::Calls(path) => path.set_rate(now, told),
+            End::Listens(listener, Some(key)) => listener.set_rate(now, *key, told),
             End::Listens(_, None) => {}
         }
     }

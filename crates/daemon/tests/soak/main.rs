@@ -4,6 +4,7 @@
 //!
 //! `BATON_SOAK_SECONDS` gives the simulated time, and `BATON_SOAK_SEED` the first seed (`make soak`).
 
+mod bulk;
 mod channel;
 #[path = "../../../sim/tests/counting/mod.rs"]
 mod counting;
@@ -12,8 +13,13 @@ mod numbers;
 mod traffic;
 mod world;
 
+use baton_proto::rate::DataRate;
+use channel::Channel;
 use numbers::Numbers;
 use world::World;
+
+/// Rate of the second link that the gateways are told: more than it ever carries.
+const UNTRUE: DataRate = DataRate::from_bits_per_second(30_000_000);
 
 /// Simulated seconds of an ordinary test run, and its seeds.
 const SECONDS: u64 = 120;
@@ -35,7 +41,8 @@ fn setting(name: &str, default: u64) -> u64 {
 
 /// Lets faults follow each other for a time; returns the memory that each gateway takes when all is over, in bytes.
 fn soak(seed: u64, seconds: u64) -> [i64; 2] {
-    let mut world = World::new(Numbers(seed));
+    let channels = [Channel::sound(), Channel::sound()];
+    let mut world = World::new(Numbers(seed), channels, [None, Some(UNTRUE)]);
     world.run(seconds);
     world.heal();
     world.run_quietly(QUIET);

@@ -166,20 +166,11 @@ impl Traffic {
     /// Begins a transfer or sends a datagram, now and then.
     pub fn begin(&mut self, now: Instant, numbers: &mut Numbers) {
         if numbers.happens(100) && self.transfers.len() < MOST {
-            let remote = Endpoint {
-                address: SERVER.into(),
-                port: PORT,
-            };
-            let host = self.client.host();
-            let socket = host.tcp_connect(now, remote, &Profile::linux_6(), None);
-            self.transfers.push(Transfer {
-                client: End::new(socket),
-                server: None,
-                bytes: [(); 2].map(|()| {
-                    let most = 64 << numbers.below(14);
-                    1 + numbers.below(most)
-                }),
+            let bytes = [(); 2].map(|()| {
+                let most = 64 << numbers.below(14);
+                1 + numbers.below(most)
             });
+            self.transfer(now, bytes);
         }
         if numbers.happens(200) {
             let mut bytes = self.datagrams.to_be_bytes().to_vec();
@@ -192,6 +183,31 @@ impl Traffic {
             let payload = Payload::Bytes(bytes.into());
             self.client.host().udp_send(DATAGRAMS, to, payload, None);
         }
+    }
+
+    fn transfer(&mut self, now: Instant, bytes: [u64; 2]) {
+        let remote = Endpoint {
+            address: SERVER.into(),
+            port: PORT,
+        };
+        let host = self.client.host();
+        let socket = host.tcp_connect(now, remote, &Profile::linux_6(), None);
+        self.transfers.push(Transfer {
+            client: End::new(socket),
+            server: None,
+            bytes,
+        });
+    }
+
+    /// Begins a transfer of so many bytes to the server, which answers with one.
+    pub fn upload(&mut self, now: Instant, bytes: u64) {
+        self.transfer(now, [bytes, 1]);
+    }
+
+    /// Returns the bytes of the transfer under way that the server has read.
+    pub fn uploaded(&self) -> u64 {
+        let server = self.transfers.first().and_then(|it| it.server.as_ref());
+        server.map_or(0, |server| server.read)
     }
 
     /// Lets the applications do their work.

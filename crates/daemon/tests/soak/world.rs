@@ -1,7 +1,7 @@
 //! Client, two gateways and server, two links between the gateways, and the faults of these.
 
 use super::channel::Channel;
-use super::gateway::{Gateway, LINKS, Leaves};
+use super::gateway::{Gateway, LINKS, Leaves, ToldRates};
 use super::numbers::Numbers;
 use super::traffic::Traffic;
 use baton_proto::packet::Packet;
@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 const BEHIND: Duration = Duration::from_millis(1);
 /// Interval of the applications' work.
 const TICK: Duration = Duration::from_millis(20);
+/// The same for a program that only uploads, so that no buffer of its TCP runs empty.
+const UPLOAD_TICK: Duration = Duration::from_millis(2);
 /// Turns at one moment, more than it can ever need.
 const MOST_TURNS: u32 = 100_000;
 
@@ -33,23 +35,26 @@ pub struct World {
     number: u64,
     numbers: Numbers,
     incarnation: u8,
+    told: ToldRates,
     faults: u64,
     /// Datagrams refused by gateways that have restarted since.
     refused: u64,
 }
 
 impl World {
-    pub fn new(numbers: Numbers) -> World {
+    /// Creates a world with these channels in both directions of each link, and the rates that the gateways are told.
+    pub fn new(numbers: Numbers, channels: [Channel; LINKS], told: ToldRates) -> World {
         let now = Instant::from_secs(1);
         World {
             now,
-            gateways: [true, false].map(|is_near| Gateway::start(now, is_near, 1)),
+            gateways: [true, false].map(|is_near| Gateway::start(now, is_near, 1, told)),
             traffic: Traffic::new(),
-            channels: [(); LINKS].map(|()| [Channel::sound(), Channel::sound()]),
+            channels: channels.map(|channel| [channel.clone(), channel]),
             under_way: BTreeMap::new(),
             number: 0,
             numbers,
             incarnation: 1,
+            told,
             faults: 0,
             refused: 0,
         }
@@ -68,6 +73,19 @@ impl World {
             }
             self.run_until(now + TICK);
         }
+    }
+
+    /// Uploads so many bytes; returns how long it took, or `None` if it would take longer than `within`.
+    pub fn upload(&mut self, bytes: u64, within: Duration) -> Option<Duration> {
+        let begun = self.now;
+        self.traffic.upload(begun, bytes);
+        while self.now < begun + within {
+            self.run_until(self.now + UPLOAD_TICK);
+            if self.traffic.uploaded() == bytes {
+                return Some(self.now.saturating_since(begun));
+            }
+        }
+        None
     }
 
     /// Runs for so many seconds without anything new.
@@ -100,7 +118,7 @@ impl World {
         self.incarnation += 1;
         let place = self.numbers.below(2) as usize;
         self.refused += self.gateways[place].refused();
-        self.gateways[place] = Gateway::start(self.now, place == 0, self.incarnation);
+        self.gateways[place] = Gateway::start(self.now, place == 0, self.incarnation, self.told);
         self.traffic.give_up();
     }
 

@@ -205,12 +205,7 @@ impl Connection {
         let left = self.paths[path].room().checked_sub(taken)?;
         let words = u32::from(protection.strength.words()).min(left / 4) as u16;
         header.protection.strength = Strength::from_words(words).unwrap_or(Strength::NONE);
-        let chunk = Chunk {
-            start: self.sender.next(),
-            payload,
-            ends_record: false,
-            again: false,
-        };
+        let chunk = Chunk::of_repair(self.sender.next(), payload);
         Some(self.transmission(now, path, header, chunk))
     }
 

@@ -8,6 +8,10 @@ use crate::packet::{Payload, SendBuffer, free_if_idle};
 use crate::time::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
 
+/// Copies of a retransmission that leave while nothing else may (chosen: of a hundred packets lost at 5 %, all arrive
+/// within a round trip in 99 of 100 cases).
+const COPIES: u8 = 2;
+
 /// A packet's data in flight.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -16,6 +20,8 @@ struct Sent {
     path: u8,
     /// True for a retransmission: it may be an earlier one that arrives.
     again: bool,
+    /// Copies of it still to send.
+    copies: u8,
 }
 
 /// Data for a packet.
@@ -26,6 +32,8 @@ pub(super) struct Chunk {
     pub ends_record: bool,
     /// True for a retransmission.
     pub again: bool,
+    /// Copies of it that may follow.
+    copies: u8,
 }
 
 impl Chunk {
@@ -36,6 +44,15 @@ impl Chunk {
             payload: Payload::EMPTY,
             ends_record: false,
             again: false,
+            copies: 0,
+        }
+    }
+
+    /// Returns a chunk without data of its own: a repair packet's content.
+    pub(super) fn of_repair(start: u64, payload: Payload) -> Chunk {
+        Chunk {
+            payload,
+            ..Chunk::nothing_at(start)
         }
     }
 }
@@ -57,6 +74,9 @@ pub(super) struct Sender {
     outstanding: BTreeMap<u64, Sent>,
     /// Ranges to retransmit, start to end; disjoint.
     lost: BTreeMap<u64, u64>,
+    /// Retransmissions in flight of which copies are to be sent, by the first byte and the time of the latest: each
+    /// loss of one would cost a round trip in which the path is idle.
+    to_copy: VecDeque<(u64, Instant)>,
     /// Packets whose fate has become known and was not yet reported.
     pub fates: Fates,
 }
@@ -73,6 +93,7 @@ impl Sender {
             window_end: window,
             outstanding: BTreeMap::new(),
             lost: BTreeMap::new(),
+            to_copy: VecDeque::new(),
             fates: Fates::default(),
         }
     }
@@ -199,26 +220,51 @@ impl Sender {
 
     /// Returns true if there is data that may be sent now.
     pub(super) fn is_ready(&self) -> bool {
-        !self.lost.is_empty() || self.next < self.sendable_end()
+        let has_new = || self.next < self.sendable_end();
+        !self.lost.is_empty() || has_new() || self.to_copy.iter().any(|&it| self.is_in_flight(it))
+    }
+
+    /// Returns true if data that left at a time is in flight, and has not been sent again since.
+    fn is_in_flight(&self, (start, at): (u64, Instant)) -> bool {
+        let sent = self.outstanding.get(&start);
+        sent.is_some_and(|sent| sent.at == at)
     }
 
     /// Takes the next data to send, of at most `most.0` bytes; a record that is no longer than `most.1` is not divided.
     pub(super) fn take(&mut self, most: (u32, u32)) -> Option<Chunk> {
+        let has_new = self.next < self.sendable_end();
         if let Some((start, end)) = self.lost.pop_first() {
-            let chunk = self.chunk(start, end, most, true);
+            let mut chunk = self.chunk(start, end, most, true);
+            chunk.copies = if has_new { 0 } else { COPIES };
             let rest = start + u64::from(chunk.payload.length());
             if rest < end {
                 self.lost.insert(rest, end);
             }
             return Some(chunk);
         }
-        let end = self.sendable_end();
-        if self.next >= end {
-            return None;
+        if !has_new {
+            return self.take_copy(most);
         }
-        let chunk = self.chunk(self.next, end, most, false);
+        let chunk = self.chunk(self.next, self.sendable_end(), most, false);
         self.next += u64::from(chunk.payload.length());
         Some(chunk)
+    }
+
+    /// Takes a copy of a retransmission in flight, unless packets have become too short for it.
+    fn take_copy(&mut self, most: (u32, u32)) -> Option<Chunk> {
+        while let Some((start, at)) = self.to_copy.pop_front() {
+            let sent = self.outstanding.get(&start).copied();
+            let Some(sent) = sent.filter(|sent| sent.at == at) else {
+                continue;
+            };
+            let mut chunk = self.chunk(start, sent.end, most, true);
+            chunk.copies = sent.copies.saturating_sub(1);
+            if start + u64::from(chunk.payload.length()) == sent.end {
+                return Some(chunk);
+            }
+        }
+        free_if_idle(&mut self.to_copy);
+        None
     }
 
     /// Marks unacknowledged data for retransmission: the oldest, at most so many bytes and at least one packet; or all.
@@ -272,6 +318,7 @@ impl Sender {
             payload: self.buffer.payload(start, (end - start) as u32),
             ends_record: record.is_some(),
             again,
+            copies: 0,
         }
     }
 
@@ -294,8 +341,12 @@ impl Sender {
             at: now,
             path: number,
             again: chunk.again,
+            copies: chunk.copies,
         };
         self.outstanding.insert(chunk.start, sent);
+        if chunk.copies > 0 {
+            self.to_copy.push_back((chunk.start, now));
+        }
         path.sent.push_back((now, chunk.start));
     }
 
