@@ -58,7 +58,7 @@ def one_second_run(folder: Path) -> None:
     scenario = folder / "one.toml"
     scenario.write_text(ONE_SECOND)
     wall, processor = least(lambda: baton("run", scenario, "--force", "--out", folder / "one"), 9)
-    line("baton run of one second", f"{wall:.2f} s", "<= 0.5", f"{processor:.2f} s of processor")
+    line("baton run of one second", f"{wall:.2f} s", "<= 0.2", f"{processor:.2f} s of processor")
 
 
 def sweeps(folder: Path) -> None:

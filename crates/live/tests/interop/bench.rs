@@ -5,6 +5,7 @@ mod forwarding;
 
 use crate::kernel::{self, KernelEnd};
 use crate::seen::{Carried, Sent};
+use baton_linux::offload::LONGEST_FRAME;
 use baton_live::clock::RealClock;
 use baton_live::namespace::RealHost;
 use baton_proto::host::{Host, SocketEvent, SocketId};
@@ -60,6 +61,8 @@ pub struct Bench {
     /// By the [`Side`] that sends.
     pub sent: [Sent; 2],
     pub carried: [Carried; 2],
+    /// A frame of the kernel, and a packet.
+    frame: Vec<u8>,
     buffer: Vec<u8>,
 }
 
@@ -124,6 +127,7 @@ impl Bench {
             kernel: KernelEnd::new(setting.receive_buffer),
             sent: Default::default(),
             carried: Default::default(),
+            frame: vec![0; LONGEST_FRAME],
             buffer: vec![0; LONGEST_PACKET],
         }
     }
@@ -244,7 +248,12 @@ impl Bench {
                 let mut bytes = Vec::new();
                 packet.encode(&mut bytes);
                 let interface = self.interfaces.iter().flatten().next().unwrap();
-                assert!(self.real.interfaces[*interface].tun.send(&bytes).unwrap());
+                assert!(
+                    self.real.interfaces[*interface]
+                        .tun
+                        .send(&bytes, None)
+                        .unwrap()
+                );
             }
         }
     }

@@ -78,7 +78,7 @@ impl Bench {
                 self.buffer.clear();
                 packet.encode_damaged(&mut self.buffer);
                 let tun = &self.real.interfaces[interface].tun;
-                assert!(tun.send(&self.buffer).unwrap());
+                assert!(tun.send(&self.buffer, None).unwrap());
             }
             None => {
                 let length = packet.wire_length();
@@ -96,22 +96,21 @@ impl Bench {
             let Some(interface) = *interface else {
                 continue;
             };
+            let tun = &self.real.interfaces[interface].tun;
             self.buffer.resize(LONGEST_PACKET, 0);
-            while let Some(length) = self.real.interfaces[interface]
-                .tun
-                .receive(&mut self.buffer)
-                .unwrap()
-            {
+            while let Some(mut packets) = tun.receive(&mut self.frame).unwrap() {
                 busy = true;
-                let bytes = &self.buffer[..length];
-                if let Ok(Packet {
-                    body: Body::Tcp(header, payload),
-                    ..
-                }) = Packet::decode(bytes)
-                {
-                    self.sent[Side::Kernel as usize].note_sent(&header, payload.length());
+                while let Some(length) = packets.write_next(&mut self.buffer).unwrap() {
+                    let bytes = &self.buffer[..length];
+                    if let Ok(Packet {
+                        body: Body::Tcp(header, payload),
+                        ..
+                    }) = Packet::decode(bytes)
+                    {
+                        self.sent[Side::Kernel as usize].note_sent(&header, payload.length());
+                    }
+                    self.run.world_mut().inject(PortId(port), bytes);
                 }
-                self.run.world_mut().inject(PortId(port), bytes);
             }
         }
         busy
