@@ -19,7 +19,7 @@ from .parcel import Job
 
 T = TypeVar("T")
 CONNECT_S = 10
-LOUD = ("distributed", "distributed.client", "distributed.utils", "distributed.core")
+LOUD = ("distributed", "distributed.client", "distributed.utils", "distributed.core", "tornado.application", "asyncio")
 """Loggers that print the way to a lost connection, which the command's own message tells."""
 LOOK_EVERY_S = 1.0
 """From one look at the number of workers to the next."""
