@@ -108,8 +108,8 @@ pub(crate) struct Finder {
     /// Bytes per second that the link carries, and the caller's word.
     bandwidth: f64,
     told: Option<f64>,
-    /// True from a word that raises the rate until the link has carried it.
-    is_unproven: bool,
+    /// Time at which the link last carried half of the rate or more.
+    validated: Instant,
     /// Highest rate of late.
     peak: f64,
     peak_at: Instant,
@@ -130,9 +130,8 @@ pub(crate) struct Finder {
     probed_at: Instant,
     /// Rate that a drained queue does not raise: that before the probe that made it.
     ceiling: f64,
-    /// State when that probe began, and seconds until the next if it made the queue overflow.
+    /// State when that probe, or a queue in a cruise, began.
     tried: Option<Point>,
-    lossy_wait: f64,
     /// Time at which the queue was last seen empty, and at which it was last drained to see that.
     emptied: Instant,
     refreshed: Instant,
@@ -151,7 +150,7 @@ impl Finder {
             state: State::Probe(Probe::start()),
             bandwidth: INITIAL_DATAGRAMS * DATAGRAM / UNKNOWN_TRIP,
             told: None,
-            is_unproven: false,
+            validated: now,
             peak: 0.0,
             peak_at: now,
             trains: Trains::start(),
@@ -166,7 +165,6 @@ impl Finder {
             probed_at: now,
             ceiling: f64::INFINITY,
             tried: None,
-            lossy_wait: 0.0,
             emptied: now,
             refreshed: Instant::ZERO,
             departure: now,
@@ -184,13 +182,17 @@ impl Finder {
             return;
         }
         self.told = told;
-        if let Some(told) = told {
-            self.is_unproven = told > self.bandwidth;
-            self.bandwidth = told;
-            self.trains.end();
-            self.is_untried = false;
-            self.probed_at = now;
-            self.begin(State::Cruise);
+        match told {
+            // More than the link is known to carry: a train tries it first.
+            Some(told) if told > self.bandwidth => self.trains = Trains::start(),
+            Some(told) => {
+                self.bandwidth = told;
+                self.trains.end();
+                self.is_untried = false;
+                self.probed_at = now;
+                self.begin(State::Cruise);
+            }
+            None => {}
         }
     }
 
@@ -199,15 +201,17 @@ impl Finder {
         self.samples = Samples::new(now);
         self.round = None;
         self.bandwidth = (self.bandwidth / 2.0).max(LEAST_RATE);
-        self.state = State::Probe(Probe::start());
         self.answered = 0;
         self.emptied = now;
         self.silences = 0;
-        (self.tried, self.ceiling, self.lossy_wait) = (None, f64::INFINITY, 0.0);
+        (self.tried, self.ceiling) = (None, f64::INFINITY);
+        self.search();
+    }
+
+    /// Begins as at the start of a path, from the present rate.
+    fn search(&mut self) {
         self.trains = Trains::start();
-        if self.told.is_some() {
-            self.trains.end();
-        }
+        self.begin(State::Probe(Probe::start()));
     }
 
     /// Returns true for a datagram of a train that is to be reported at once; `None` if none is to leave.
@@ -225,6 +229,7 @@ impl Finder {
     /// Notes the departure of the next datagram, and if the peer reports it soon.
     pub(crate) fn sent(&mut self, now: Instant, bytes: u64, asks: bool) {
         self.flight.sent(now, bytes, asks);
+        self.mistrust(now);
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(BURST.as_nanos()));
         let takes = Duration::from_secs_f64(bytes as f64 / self.pacing());
         self.departure = self.departure.max(earliest) + takes;
@@ -256,7 +261,7 @@ impl Finder {
         }
         self.silences = 0;
         if let Some(found) = self.trains.reported(&point) {
-            self.take_found(found);
+            self.take_found(now, found);
         }
         self.round_queue = self.round_queue.min(point.queue);
         let Some(start) = self.round else {
