@@ -44,11 +44,6 @@ impl Cubic {
         self.window
     }
 
-    /// Returns the seconds from a decrease of this window until it is reached again (RFC 9438, section 4.2).
-    pub(super) fn period(&self) -> f64 {
-        libm::cbrt(self.window * (1.0 - DECREASE) / SCALE)
-    }
-
     /// Returns true if the window is again what it was at the last congestion.
     pub(super) fn has_recovered(&self) -> bool {
         self.window >= self.most

@@ -17,8 +17,6 @@ const CRUISE_FLIGHT: f64 = 1.5;
 const LEAST_QUEUE: f64 = 0.002;
 const MOST_QUEUE: f64 = 0.025;
 const QUEUED_DATAGRAMS: f64 = 2.0;
-/// Datagrams in flight at a rate told until the first report (chosen: their own queue is no delay to speak of).
-const TRIAL_DATAGRAMS: f64 = 2.0;
 /// Datagrams in flight that fill a path, unless it holds fewer (chosen).
 const FILLED_DATAGRAMS: f64 = 4.0;
 /// Largest loss rate of a link that is made up for by sending more (chosen: a policer's losses must not be).
@@ -46,10 +44,6 @@ impl Finder {
 
     /// Returns the most bytes in flight.
     pub(super) fn limit(&self) -> f64 {
-        // A rate told too high would fill the queue before the delay without one is known.
-        if self.told.is_some() && self.samples.newest().is_none() {
-            return TRIAL_DATAGRAMS * DATAGRAM;
-        }
         let full = self.bandwidth * self.loop_time();
         match &self.state {
             State::Probe(probe) => {

@@ -3,12 +3,18 @@
 //! A [`Finder`] takes the departures of datagrams and the peer's reports, and gives a rate and a limit of bytes in
 //! flight. Trains (`trains`) give a first rate. From then on it keeps a model of the link: the rate that it carries, its
 //! shortest round-trip time and the delay of its queue. The model is that of BBR (Cardwell et al., 2016;
-//! draft-ietf-ccwg-bbr), with four differences:
+//! draft-ietf-ccwg-bbr), with these differences:
 //! - Losses are congestion only with a queue, and only those beyond what the link loses without a queue. A link that
 //!   loses 5 % of its datagrams keeps its rate.
 //! - No filter holds a maximum: a queue that stands is the proof that the rate is too high, and the rate of arrivals
 //!   replaces it at once.
 //! - A queue that stands although this end has drained its own is others'. Next to them the window is CUBIC's.
+//! - A probe or a queue in a cruise that made the queue overflow is answered as CUBIC answers a loss: by its decrease,
+//!   and the growth of its window (BBRv3 has the same decrease, 0.7). Otherwise each probe costs a CUBIC flow in a
+//!   small buffer three tenths of its window, and this end nothing. The losses are counted a round trip later,
+//!   because the queue is seen before them.
+//! - A rate told that is higher than the found one is tried by a train first, and one that has not been used for a
+//!   minute is found again.
 //! - The first two steps of a probe add an eighth of the highest rate of late, whatever the present rate is, and what they
 //!   take from others is given back. So paths that share a link converge.
 //!
@@ -17,7 +23,7 @@
 //! Probe(4)┴───────────────────► Drain ─────────────► Cruise ──────────────────► Probe(0), (1), …
 //!                                │  ▲ queue stands    │                            │
 //!              others' queue     │  └─────────────────┤◄───────────────────────────┘
-//!                                ▼                    ▼ congestion
+//!                                ▼                    ▼ losses, or those of the queue before
 //!                             Compete ◄───────────────┘
 //! ```
 //! Times of arrival, bytes and datagrams are the peer's word, departures this end's own: a peer can claim that all
@@ -30,14 +36,15 @@
 //! | 50 Mbit/s, 20 and 580 ms, losses of 0, 1, 5 % | 49.1, 48.6, 45.2 Mbit/s arrive, or more |
 //! | 10 Mbit/s falls to 100 kbit/s | followed within two round trips, or a datagram's time |
 //! | 50 Mbit/s, 580 ms, from nothing | all of it in the fifth round trip, the handshake's included |
-//! | 20 Mbit/s beside CUBIC, buffers of 0.5, 1, 2 products | 0.56 to 1.51 of CUBIC's at 20 and 100 ms, over 40 s |
-//! | 10 Mbit/s, 580 ms beside CUBIC, the same buffers | 0.40 to 1.09 of CUBIC's, over 58 s |
+//! | 5 to 50 Mbit/s, 20 to 600 ms beside CUBIC, buffers of 0.25 to 4 products | 0.20 to 2.07 of CUBIC's, over 60 s or 150 round trips, but for the limits below |
+//! | two paths that begin at once, 20 and 100 ms, buffers of 0.5 to 2 products | at most 1.28 times as much |
 //! | two paths, the second 30 s later, buffers of 0.25 to 2 products | the second has 0.38 to 0.62 from 5 s on, over 580 ms 0.3 to 0.7 from 15 s on |
 //!
 //! Limits:
-//! - With a buffer of a quarter of the product a path takes up to 2.3 times what CUBIC takes, over 40 s and more; with one of
-//!   four products 0.41 to 2.7 times as much, the most at 20 ms.
-//! - Two paths that begin at once over 580 ms had shares of 0.32 and 0.68 after 58 s: probes that make a queue overflow are rare
+//! - In a buffer of a few datagrams CUBIC's bursts do not fit, and a path takes what they leave: 3.8 times CUBIC's and more at
+//!   5 Mbit/s and 20 ms with room for four or eight, and 9 times those of each of two at 10 Mbit/s with room for four.
+//! - Where losses that are not congestion's keep CUBIC small, a path takes what is left, many times as much.
+//! - Two paths that begin at once over 580 ms had shares of 0.32 and 0.68 over 58 s: probes that make a queue overflow are rare
 //!   there.
 //! - A queue of a few datagrams is not told from their transmission times. At 2 Mbit/s and 50 ms, with room for four, two
 //!   paths had 0.3 and 0.7 of the link.
@@ -108,8 +115,8 @@ pub(crate) struct Finder {
     /// Bytes per second that the link carries, and the caller's word.
     bandwidth: f64,
     told: Option<f64>,
-    /// True from a word that raises the rate until the link has carried it.
-    is_unproven: bool,
+    /// Time at which the link last carried half of the rate or more.
+    validated: Instant,
     /// Highest rate of late.
     peak: f64,
     peak_at: Instant,
@@ -130,9 +137,8 @@ pub(crate) struct Finder {
     probed_at: Instant,
     /// Rate that a drained queue does not raise: that before the probe that made it.
     ceiling: f64,
-    /// State when that probe began, and seconds until the next if it made the queue overflow.
+    /// State when that probe, or a queue in a cruise, began, until the losses since have been counted.
     tried: Option<Point>,
-    lossy_wait: f64,
     /// Time at which the queue was last seen empty, and at which it was last drained to see that.
     emptied: Instant,
     refreshed: Instant,
@@ -151,7 +157,7 @@ impl Finder {
             state: State::Probe(Probe::start()),
             bandwidth: INITIAL_DATAGRAMS * DATAGRAM / UNKNOWN_TRIP,
             told: None,
-            is_unproven: false,
+            validated: now,
             peak: 0.0,
             peak_at: now,
             trains: Trains::start(),
@@ -166,7 +172,6 @@ impl Finder {
             probed_at: now,
             ceiling: f64::INFINITY,
             tried: None,
-            lossy_wait: 0.0,
             emptied: now,
             refreshed: Instant::ZERO,
             departure: now,
@@ -184,13 +189,17 @@ impl Finder {
             return;
         }
         self.told = told;
-        if let Some(told) = told {
-            self.is_unproven = told > self.bandwidth;
-            self.bandwidth = told;
-            self.trains.end();
-            self.is_untried = false;
-            self.probed_at = now;
-            self.begin(State::Cruise);
+        match told {
+            // More than the link is known to carry: a train tries it first.
+            Some(told) if told > self.bandwidth => self.trains = Trains::start(),
+            Some(told) => {
+                self.bandwidth = told;
+                self.trains.end();
+                self.is_untried = false;
+                self.probed_at = now;
+                self.begin(State::Cruise);
+            }
+            None => {}
         }
     }
 
@@ -199,15 +208,17 @@ impl Finder {
         self.samples = Samples::new(now);
         self.round = None;
         self.bandwidth = (self.bandwidth / 2.0).max(LEAST_RATE);
-        self.state = State::Probe(Probe::start());
         self.answered = 0;
         self.emptied = now;
         self.silences = 0;
-        (self.tried, self.ceiling, self.lossy_wait) = (None, f64::INFINITY, 0.0);
+        (self.tried, self.ceiling) = (None, f64::INFINITY);
+        self.search();
+    }
+
+    /// Begins as at the start of a path, from the present rate.
+    fn search(&mut self) {
         self.trains = Trains::start();
-        if self.told.is_some() {
-            self.trains.end();
-        }
+        self.begin(State::Probe(Probe::start()));
     }
 
     /// Returns true for a datagram of a train that is to be reported at once; `None` if none is to leave.
@@ -225,6 +236,7 @@ impl Finder {
     /// Notes the departure of the next datagram, and if the peer reports it soon.
     pub(crate) fn sent(&mut self, now: Instant, bytes: u64, asks: bool) {
         self.flight.sent(now, bytes, asks);
+        self.mistrust(now);
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(BURST.as_nanos()));
         let takes = Duration::from_secs_f64(bytes as f64 / self.pacing());
         self.departure = self.departure.max(earliest) + takes;
@@ -256,7 +268,7 @@ impl Finder {
         }
         self.silences = 0;
         if let Some(found) = self.trains.reported(&point) {
-            self.take_found(found);
+            self.take_found(now, found);
         }
         self.round_queue = self.round_queue.min(point.queue);
         let Some(start) = self.round else {

@@ -3,7 +3,7 @@
 use super::cubic::Cubic;
 use super::limits::MOST_RANDOM_LOSS;
 use super::samples::{Point, Rates};
-use super::{Finder, Found, State};
+use super::{DATAGRAM, Finder, Found, INITIAL_DATAGRAMS, LEAST_TRIP, State};
 use baton_proto::time::{Duration, Instant};
 
 /// Gains of a probe's steps after the first two, whose gain follows from the share of the link. The last is BBR's of its
@@ -40,6 +40,9 @@ const PROBE_ROUNDS: f64 = 8.0;
 /// Time without an empty queue after which the finder drains its own part of it (BBR: 5 to 10 s).
 const REFRESH: f64 = 10.0;
 const REFRESH_ROUNDS: f64 = 8.0;
+/// Age of a rate without a round trip that used half of it, after which it counts no more (chosen: RFC 7661 has five
+/// minutes for a window; radio links change sooner).
+const MOST_AGE: Duration = Duration::from_secs(60);
 /// Datagrams over which the loss rate of the empty link is measured.
 const LOSS_WINDOW: f64 = 8_000.0;
 
@@ -92,15 +95,37 @@ impl Probe {
 
 impl Finder {
     /// Takes in the result of a train.
-    pub(super) fn take_found(&mut self, found: Found) {
+    pub(super) fn take_found(&mut self, now: Instant, found: Found) {
         self.is_untried = true;
+        self.validated = now;
         match found {
             Found::Rate(rate) => {
                 self.bandwidth = self.carried(rate);
                 self.peak = self.peak.max(self.bandwidth);
                 self.begin(State::Probe(self.careful_probe()));
             }
-            Found::AtLeast(rate) => self.bandwidth = self.bandwidth.max(self.carried(rate)),
+            Found::AtLeast(rate) => {
+                self.bandwidth = self.bandwidth.max(self.carried(rate));
+                if let Some(told) = self.told
+                    && (self.bandwidth >= told || self.trains.next().is_none())
+                {
+                    // No train refutes the word.
+                    self.bandwidth = told;
+                    self.trains.end();
+                    self.begin(State::Cruise);
+                }
+            }
+        }
+    }
+
+    /// Searches again, as at the start, if more is to leave than then and the rate has long not been carried.
+    pub(super) fn mistrust(&mut self, now: Instant) {
+        let age = now.saturating_since(self.validated);
+        if age > MOST_AGE && self.flight.bytes() as f64 >= INITIAL_DATAGRAMS * DATAGRAM {
+            let initial = INITIAL_DATAGRAMS * DATAGRAM / self.trip().max(LEAST_TRIP);
+            self.bandwidth = self.bandwidth.min(initial);
+            self.validated = now;
+            self.search();
         }
     }
 
@@ -128,7 +153,8 @@ impl Finder {
             && (is_queued || is_late)
         {
             self.bandwidth = latest;
-            (self.probe_wait, self.lossy_wait) = (0.0, 0.0);
+            self.probe_wait = 0.0;
+            self.tried = None;
             self.drain(now, point);
         } else if matches!(self.state, State::Drain(false)) && rates.stretch > 1.0 && is_queued {
             // What leaves the queue is what the link carries: of late, if it has collapsed.
@@ -152,17 +178,12 @@ impl Finder {
             return;
         }
         self.answer();
-        let window = self.bandwidth * (self.trip() + point.queue + self.samples.gap());
         let knows_loss = self.knows_loss();
         match &mut self.state {
             State::Compete(cubic) => cubic.cut(now),
             State::Drain(_) | State::Refresh(..) => {}
             State::Probe(probe) if probe.step >= CAREFUL || !knows_loss => self.drain(now, point),
-            State::Probe(_) | State::Cruise => {
-                let mut cubic = Cubic::new(now, window);
-                cubic.cut(now);
-                self.begin(State::Compete(cubic));
-            }
+            State::Probe(_) | State::Cruise => self.compete(now, point.queue, true),
         }
         self.begin_round(*point);
     }
@@ -221,6 +242,9 @@ impl Finder {
             self.learn_loss(rates);
         }
         self.calm_rounds += u32::from(start.next >= self.answered);
+        if rates.offered >= self.bandwidth / 2.0 {
+            self.validated = now;
+        }
         let (carried, is_half_full) = (self.carried(rates.delivered), self.is_half_full());
         if self.is_untried && rates.offered >= FOLLOWS * self.bandwidth {
             self.is_untried = false;
@@ -230,38 +254,35 @@ impl Finder {
                 return self.begin(State::Probe(self.careful_probe()));
             }
         }
-        let wait = Duration::from_secs_f64(self.probe_wait.max(self.lossy_wait));
+        let wait = Duration::from_secs_f64(self.probe_wait);
         let is_time = now >= self.probed_at + wait;
         let longest = REFRESH.max(REFRESH_ROUNDS * (self.trip() + queue));
         let is_long_full = now.saturating_since(self.emptied).as_secs_f64() > longest;
+        let has_overflowed = matches!(self.state, State::Cruise) && self.has_overflowed();
         match &mut self.state {
             State::Probe(_) => self.end_probe_round(now, rates),
+            State::Cruise if has_overflowed => self.compete(now, queue, true),
             State::Drain(true) if is_empty => self.cruise(now),
             State::Drain(true) if last.queue < STILL_DRAINS * start.queue => {}
             State::Drain(true) => {
-                let round_trip = self.trip() + queue + self.samples.gap();
-                self.begin(State::Compete(Cubic::new(now, self.bandwidth * round_trip)));
+                let has_overflowed = self.has_overflowed();
+                self.compete(now, queue, has_overflowed);
             }
             State::Drain(false) => {}
             State::Cruise if !is_empty && is_half_full => {
                 self.bandwidth = self.bandwidth.min(carried);
+                self.tried = Some(start);
                 self.begin(State::Drain(false));
             }
             State::Cruise => {
                 let is_limited = rates.offered < 0.8 * self.bandwidth;
                 let is_told = self.told.is_some_and(|told| self.bandwidth >= told);
                 let is_lost = rates.lost > MOST_RANDOM_LOSS * rates.sent;
-                let is_refuted = is_lost && self.is_unproven;
                 let is_old = now.saturating_since(self.refreshed).as_secs_f64() > REFRESH;
-                self.is_unproven &= is_limited;
-                if is_refuted || is_lost && self.calm_rounds > 2 && is_old {
+                if is_lost && self.calm_rounds > 2 && is_old {
                     // Perhaps the queue was never seen empty, and the losses are not random.
                     self.random = [0.0; 2];
-                    if is_refuted {
-                        self.bandwidth = self.carried(rates.delivered);
-                    }
-                    let round_trip = self.trip() + queue + self.samples.gap();
-                    let cubic = Cubic::new(now, self.bandwidth * round_trip);
+                    let cubic = self.window_of(now, queue);
                     self.refresh(now, cubic);
                 } else if is_time && !is_limited && !is_told {
                     self.begin(State::Probe(self.careful_probe()));
@@ -312,11 +333,11 @@ impl Finder {
                 self.probe_wait = 0.0;
             }
             probe.base = carried;
-            self.lossy_wait = 0.0;
         } else {
             probe.stalls += 1;
             if probe.step < START || probe.stalls >= MOST_STALLS {
                 self.probe_wait *= 2.0;
+                self.tried = probe.began;
                 self.cruise(now);
             }
         }
@@ -366,6 +387,20 @@ impl Finder {
         }
     }
 
+    /// Shares the queue with a window for the present rate, decreased if `is_congested`.
+    fn compete(&mut self, now: Instant, queue: f64, is_congested: bool) {
+        let mut cubic = self.window_of(now, queue);
+        if is_congested {
+            cubic.cut(now);
+        }
+        self.begin(State::Compete(cubic));
+    }
+
+    fn window_of(&self, now: Instant, queue: f64) -> Cubic {
+        let round_trip = self.trip() + queue + self.samples.gap();
+        Cubic::new(now, self.bandwidth * round_trip)
+    }
+
     fn refresh(&mut self, now: Instant, cubic: Cubic) {
         self.refreshed = now;
         self.begin(State::Refresh(cubic, false));
@@ -374,7 +409,6 @@ impl Finder {
     fn cruise(&mut self, now: Instant) {
         self.note_probe(now);
         self.ceiling = f64::INFINITY;
-        self.note_lossy_probe();
         let trip = self.trip();
         let longest = PROBE_SECONDS.max(PROBE_ROUNDS * trip);
         self.probe_wait = self.probe_wait.clamp(2.0 * trip, longest);
@@ -385,16 +419,12 @@ impl Finder {
         Probe::careful(self.bandwidth, self.samples.newest().copied())
     }
 
-    /// Puts off the next probe after one that made the queue overflow, for as long as CUBIC grows until the next loss
-    /// (RFC 9438, section 4.2): so the probes cost others no more than a connection would.
-    fn note_lossy_probe(&mut self) {
+    /// Returns true if more was lost than the link itself loses since the last probe or queue began.
+    fn has_overflowed(&mut self) -> bool {
         let (Some(start), Some(newest)) = (self.tried.take(), self.samples.newest()) else {
-            return;
+            return false;
         };
-        if self.knows_loss() && self.loses(&newest.since(&start)) {
-            let window = Cubic::new(self.probed_at, self.bandwidth * self.trip());
-            self.lossy_wait = window.period();
-        }
+        self.knows_loss() && self.loses(&newest.since(&start))
     }
 
     /// Returns true if more was lost than the link itself loses.

@@ -171,19 +171,36 @@ fn a_rate_that_is_not_carried_is_not_kept() {
 #[test]
 fn a_few_late_datagrams_do_not_lower_the_rate() {
     let mut finder = Finder::new(at(0), 0);
-    let rate = DataRate::from_bits_per_second(50_000_000);
+    let rate = DataRate::from_bits_per_second(10_000_000);
     finder.set_rate(at(0), Some(rate));
+    // A train that arrives within 2 ms does not refute the word.
+    send_train(&mut finder, at(0));
+    finder.reported(at(40), &heard(1, 1, 972, 20));
+    finder.reported(at(42), &heard(10, 10, 9_720, 22));
     for number in 0..100_u64 {
-        finder.sent(at(100 * number), 100, true);
+        let now = 100 + 100 * number;
+        finder.sent(at(now), 100, true);
         let count = number as u32 + 1;
-        let arrival = 100 * number + 20 + if number > 20 { 30 } else { 0 };
+        let arrival = now + 20 + if number > 20 { 30 } else { 0 };
         finder.reported(
             at(arrival + 20),
-            &heard(number + 1, count, count * 72, arrival),
+            &heard(number + 11, count + 10, count * 72 + 9_720, arrival),
         );
     }
-    let found = finder.pace(at(10_000)).rate.bits_per_second();
-    assert!(found > 45_000_000, "{found}");
+    let found = finder.pace(at(20_000)).rate.bits_per_second();
+    assert!(found > 9_500_000, "{found}");
+}
+
+/// Checks by hand: ten datagrams of 1,000 bytes arrive 8 ms apart, so a word of 50 Mbit/s is refuted by 1 Mbit/s.
+#[test]
+fn a_train_tries_a_rate_that_is_told() {
+    let mut finder = Finder::new(at(0), 0);
+    finder.set_rate(at(0), Some(DataRate::from_bits_per_second(50_000_000)));
+    send_train(&mut finder, at(0));
+    finder.reported(at(40), &heard(1, 1, 972, 20));
+    finder.reported(at(112), &heard(10, 10, 9_720, 92));
+    let found = finder.bandwidth * 8.0;
+    assert!((found - 1e6).abs() < 1e4, "{found}");
 }
 
 /// Checks RFC 9438, section 4.2: K is the cube root of `W_max * (1 - beta) / C`, for 1,000 segments 9.09 s.
