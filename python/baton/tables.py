@@ -13,7 +13,7 @@ from rich.table import Table
 from baton import losses
 from baton.cells import CellNames
 from baton.expect import Outcome
-from baton.many import MOST_ROWS, Fleet, FlowClass, Spread, fleets, flow_classes
+from baton.many import MOST_ROWS, Fleet, FlowClass, Spread, fleets, flow_classes, unlisted_sentences
 from baton.overload import overload_sentences
 from baton.summary import Json
 
@@ -58,6 +58,8 @@ def print_summary(summary: Json, outcomes: Sequence[Outcome], first_line: str) -
         console.print(fleet_table(of_fleets))
     names = CellNames.of(summary)
     _print_listed(console, handovers, lambda listed: handover_table(listed, names), "handovers")
+    for sentence in unlisted_sentences(summary):
+        console.print(sentence)
     if summary.get("agents"):
         console.print(agent_table(summary["agents"]))
     for sentence in overload_sentences(summary):
