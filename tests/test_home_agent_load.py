@@ -1,4 +1,4 @@
-"""studies/home-agent: its measurements follow Little's law, and its page has the rates and quantities that it prints."""
+"""studies/home-agent: its measurements follow Little's law, and its page has the quantities that it prints."""
 
 import importlib.util
 from pathlib import Path
