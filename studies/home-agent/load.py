@@ -89,13 +89,15 @@ def cell(of: Statistics, digits: int) -> str:
 def draw(rates: list[float], found: dict[str, list[Statistics]], names: list[str], file: str) -> None:
     """Draws some quantities over the rate of handovers."""
     with plot.style():
-        figure = Figure()
+        figure = Figure(layout="constrained")
         axes = figure.subplots()
         for name, marker in zip(names, "os^", strict=False):
             means = np.array([each.mean for each in found[name]], dtype=float)
             ends = np.array([[each.low, each.high] for each in found[name]], dtype=float)
             axes.errorbar(rates, means, np.abs(ends - means[:, None]).T, label=name, marker=marker, capsize=2)
-        axes.set_xscale("log", base=2)
+        axes.set_xscale("log")
+        axes.set_xticks(rates, [f"{rate:.3g}" for rate in rates])
+        axes.minorticks_off()
         axes.set_ylim(bottom=0)
         axes.set_xlabel("handovers into a cell (1/min)")
         axes.set_ylabel(QUANTITIES[names[0]][0])
