@@ -159,3 +159,15 @@ def test_what_is_no_overload_is_not_told(crowd: dict[str, Any]) -> None:
         "home discarded 5,000 of 6,000 (83 %) packets of the run: they came out of a tunnel"
         in overload_sentences({"overloads": [host]})[0]
     )
+
+
+def test_handovers_that_are_not_listed_are_told_of(crowd: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    counted = {"mobile_class": "ship", "handovers": 4_950, "completed": 4_900, "active": 0, "lost_packets": 12}
+    times = {"mean_s": 0.5, "p50_s": 0.4, "p95_s": 0.9, "p99_s": 1.25, "largest_s": 3.0}
+    summary = {**crowd, "unlisted_handovers": [counted | times]}
+    told = (
+        "4,950 more handovers of ship are counted and not listed (record.handovers): 4,900 completed, 12 packets lost."
+        " Time to completion: mean 0.5 s, median 0.4 s, 95 % 0.9 s, 99 % 1.25 s, longest 3 s."
+    )
+    assert told in what_happened(summary)
+    assert told in " ".join(printed(summary, capsys).split())

@@ -93,6 +93,26 @@ class Fleet:
         return Spread.of(stalls)
 
 
+def unlisted_sentences(summary: Json) -> list[str]:
+    """Returns a sentence for each class whose last handovers are counted and not listed."""
+    return [_unlisted(each) for each in summary.get("unlisted_handovers") or []]
+
+
+def _unlisted(counted: Json) -> str:
+    mobiles = counted["mobile_class"] or "other mobiles"
+    sentence = (
+        f"{counted['handovers']:,} more handovers of {mobiles} are counted and not listed (record.handovers): "
+        f"{counted['completed']:,} completed, {counted['lost_packets']:,} packets lost"
+    )
+    if counted["mean_s"] is None:
+        return f"{sentence}."
+    times = ", ".join(f"{name} {counted[key]:.3g} s" for name, key in _TIMES)
+    return f"{sentence}. Time to completion: {times}."
+
+
+_TIMES = (("mean", "mean_s"), ("median", "p50_s"), ("95 %", "p95_s"), ("99 %", "p99_s"), ("longest", "largest_s"))
+
+
 def flow_classes(flows: Sequence[Json]) -> tuple[list[FlowClass], list[Json]]:
     """Returns classes of flows, in the order of their first flows, and the flows in none; no classes if there are few
     flows."""

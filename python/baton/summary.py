@@ -284,6 +284,21 @@ class Radio(TypedDict):
     aircraft: Annotated[list[Aircraft], "The mobiles on it; of more than 100 the first"]
 
 
+class UnlistedHandovers(TypedDict):
+    """Handovers of a class of mobiles after the first `record.handovers`, which are counted and not listed."""
+
+    mobile_class: Annotated[str | None, "The name that several mobiles are written as; null for others"]
+    handovers: Annotated[int, "Number of handovers"]
+    completed: Annotated[int, "Those after which the new link was taken into use"]
+    active: Annotated[int, "Those completed while a flow of the mobile was under way"]
+    lost_packets: Annotated[int, "Packets lost with the old link or its queue"]
+    mean_s: Annotated[float | None, "Mean time from beginning to completion; null if none was completed"]
+    p50_s: Annotated[float | None, "Median of that time, within 1 %"]
+    p95_s: Annotated[float | None, "95th percentile, within 1 %"]
+    p99_s: Annotated[float | None, "99th percentile, within 1 %"]
+    largest_s: Annotated[float | None, "Longest time"]
+
+
 class Overload(TypedDict):
     """A link, a cell or a host that discarded a thousand packets and a tenth of those offered to it, for one reason."""
 
@@ -307,6 +322,9 @@ class Summary(TypedDict):
     flows: Annotated[list[FlowSummary], "Flows, in the order of the scenario"]
     classes: Annotated[list[ClassSummary], "Classes of flows, by name; programs' conversations are in none"]
     handovers: Annotated[list[Handover], "Handovers, in order of time for each mobile"]
+    unlisted_handovers: Annotated[
+        list[UnlistedHandovers], "Handovers after the first `record.handovers`, by class; only if there are any"
+    ]
     discarded: Annotated[Discarded, "Packets that hosts and routers discarded"]
     overloads: Annotated[list[Overload], "Places where packets were discarded by the thousand, the most first"]
     agents: Annotated[list[Agent], "Agents that held packets for mobiles or sent them twice"]

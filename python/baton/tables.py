@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from baton import losses
 from baton.cells import CellNames
 from baton.expect import Outcome
-from baton.many import MOST_ROWS, Fleet, FlowClass, Spread, fleets, flow_classes
+from baton.many import MOST_ROWS, Fleet, FlowClass, Spread, fleets, flow_classes, unlisted_sentences
 from baton.overload import overload_sentences
 from baton.summary import Json
 from baton.text_table import Table
@@ -40,6 +40,8 @@ def print_summary(summary: Json, outcomes: Sequence[Outcome], first_line: str) -
         print(fleet_table(of_fleets))
     names = CellNames.of(summary)
     _print_listed(handovers, lambda listed: handover_table(listed, names), "handovers")
+    for sentence in unlisted_sentences(summary):
+        print(sentence)
     if summary.get("agents"):
         print(agent_table(summary["agents"]))
     for sentence in overload_sentences(summary):

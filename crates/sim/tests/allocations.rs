@@ -155,3 +155,57 @@ fn a_cell_that_an_aircraft_is_not_in_costs_it_nothing() {
     assert!((1000..=5_000).contains(&twelve), "{twelve} B");
     assert!((1000..=4_700).contains(&rest), "{rest} B");
 }
+
+/// Returns twenty mobiles that change between two links of their own every second, of which the results list so many
+/// handovers.
+fn restless(listed: usize) -> Run {
+    let mut text = format!(
+        "name = \"test\"\nduration = \"300 s\"\nrecord = {{ series = false, packets = false, handovers = {listed} }}\n
+        [links.backbone]\nbetween = [\"west\", \"east\"]\nkind = \"wired\"\n
+        [links.old]\nbetween = [\"m\", \"west\"]\nkind = \"wired\"\n
+        [links.new]\nbetween = [\"m\", \"east\"]\nkind = \"wired\"\n
+        [mobiles.m]\ncount = 20\ntimetable = [\n"
+    );
+    for second in 0..250 {
+        let link = ["old", "new"][second % 2];
+        writeln!(text, "{{ at = \"{second} s\", attach = \"{link}\" }},").unwrap();
+    }
+    text += "]\n";
+    let loaded = scenario::parse(&text, "test", Path::new("."), &[]);
+    let loaded = loaded.unwrap_or_else(|error| panic!("{error}"));
+    Run::new(loaded, &RunOptions::default()).unwrap()
+}
+
+/// Returns the bytes that a run takes more after 200 s than after 100 s.
+fn growth(listed: usize) -> i64 {
+    let mut run = restless(listed);
+    run.advance_to(Instant::from_millis(100_500)).unwrap();
+    let before = counting::live_bytes();
+    run.advance_to(Instant::from_millis(200_500)).unwrap();
+    counting::live_bytes() - before
+}
+
+#[test]
+fn handovers_that_are_only_counted_take_no_memory() {
+    let (all, few) = (growth(1_000_000), growth(10));
+    println!("{all} B for 2,000 handovers, {few} B with ten listed");
+    assert!(all >= 2_000 * 100, "{all} B");
+    assert!(few.abs() <= 1_000, "{few} B");
+}
+
+#[test]
+fn handovers_that_are_not_listed_are_counted() {
+    let mut run = restless(30);
+    run.advance_to(Instant::from_secs(300)).unwrap();
+    let summary = run.finish(None).unwrap().summary;
+    let [counted] = summary.unlisted_handovers.as_slice() else {
+        panic!("{:?}", summary.unlisted_handovers)
+    };
+    // Twenty mobiles with 249 handovers each.
+    assert_eq!(summary.handovers.len(), 30);
+    assert_eq!((counted.handovers, counted.completed), (4_950, 4_950));
+    assert_eq!(counted.mobile_class.as_deref(), Some("m"));
+    // The first second has twenty, the next has the other ten.
+    let last = summary.handovers.iter().map(|one| one.at_s);
+    assert_eq!(last.fold(0.0, f64::max), 2.0);
+}

@@ -6,6 +6,7 @@ from typing import Any
 
 from baton import losses
 from baton.cells import CellNames
+from baton.many import unlisted_sentences
 from baton.overload import overload_sentences
 
 from .handovers import handovers_in_order
@@ -17,7 +18,13 @@ MOST_TOLD, MOST_FLOWS = 2, 2
 
 def what_happened(summary: dict[str, Any]) -> str:
     """Returns the sentences; none for a summary without flows and handovers."""
-    told = [_moves(summary), _flows(summary.get("flows") or []), _failures(summary), *overload_sentences(summary)]
+    told = [
+        _moves(summary),
+        _flows(summary.get("flows") or []),
+        _failures(summary),
+        *unlisted_sentences(summary),
+        *overload_sentences(summary),
+    ]
     return " ".join(sentence for sentence in told if sentence)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,39 +26,49 @@ DEGREES_A_SECOND = 3.14762 / 350e3 * 800 / 3.6
 WINDOW_BYTES = 6 * (1024 + 20 + 40)
 
 
+@dataclass(frozen=True)
+class Stream:
+    """Pairs of cells, the aircraft that fly from one to the other of each, and the seconds between these."""
+
+    pairs: int
+    aircraft: int
+    apart_s: float = APART_S
+
+
 def load(folder: Path, seed: int) -> Figures:
     """Measures D19: a stream of aircraft in each of twenty pairs of cells, with and without buffering."""
-    lone = _run(folder, seed, (1, 1), buffers=True)
-    held, plain = (_run(folder, seed, (PAIRS, STREAM), buffers) for buffers in (True, False))
+    lone = fly(folder, seed, Stream(1, 1), buffers=True)
+    held, plain = (fly(folder, seed, Stream(PAIRS, STREAM), buffers) for buffers in (True, False))
     agent = next(agent for agent in held.summary["agents"] if agent["agent"] == "home agent")
     completion, alone, unheld = (_maps(run, "completion_s") for run in (held, lone, plain))
-    durations = _durations(held)
-    most, mean = _held(held)
+    durations = handover_durations(held)
+    most, mean = most_and_mean(*held_packets(held))
     return {
         "D19.a": agent["overflowed"] + agent["expired"],
         "D19.b": float(completion.mean() / alone.mean()),
-        "D19.c": float(durations.mean() / _durations(lone).mean()),
+        "D19.c": float(durations.mean() / handover_durations(lone).mean()),
         "D19.d": float(np.quantile(durations, 0.95)),
         "D19.e": float(_maps(held, "timeouts").mean()),
         "D19.f": float(unheld.mean() - completion.mean()),
         "D19.g": agent["most_bytes"] / WINDOW_BYTES,
         "D19.h": most / 1e3,
         "D19.i": mean / 1e3,
-        "D19.j": ratio(_latency(held), _latency(plain)),
+        "D19.j": ratio(bystander_latency(held), bystander_latency(plain)),
     }
 
 
-def _run(folder: Path, seed: int, size: tuple[int, int], buffers: bool) -> Result:
-    """Runs pairs of cells with a stream each; with buffering also the table of packets, for what is held when."""
-    text = (folder / "load.toml").read_text(encoding="utf-8") + "".join(_cells(size, buffers))
+def fly(folder: Path, seed: int, stream: Stream, buffers: bool, *given: str) -> Result:
+    """Runs pairs of cells with a stream each; with buffering also the table of packets, for what is held when. `given`
+    are further overrides."""
+    text = (folder / "load.toml").read_text(encoding="utf-8") + "".join(_cells(stream, buffers))
     overrides = ["home_agents.home-agent.buffering={}", "record.packets=true"] if buffers else []
+    overrides += given
     return Scenario.parse(text, folder, overrides=overrides).run(seed=seed)
 
 
-def _cells(size: tuple[int, int], buffers: bool) -> Iterator[str]:
+def _cells(stream: Stream, buffers: bool) -> Iterator[str]:
     """Returns the pairs of cells, a listener who stands in each new cell, and the aircraft, each with its flow."""
-    pairs, stream = size
-    for pair in range(pairs):
+    for pair in range(stream.pairs):
         yield (
             f'\n[links.radio-{pair}]\nkind = "ldacs1"\nuser_rate = "31.5 kbit/s"\npacket_bit = {str(buffers).lower()}\n'
         )
@@ -75,12 +86,12 @@ def _cells(size: tuple[int, int], buffers: bool) -> Iterator[str]:
             'traffic = { kind = "constant", rate = "2400 bit/s", packet_size = "300 B" }\n'
             'start = "20 s"\nstart_jitter = "1 s"\n'
         )
-        for place in range(stream):
+        for place in range(stream.aircraft):
             # The streams are not in step.
-            late = APART_S * (place + pair / pairs)
+            late = stream.apart_s * (place + pair / stream.pairs)
             ends = (FIRST_LATITUDE - late * DEGREES_A_SECOND, 52.0)
             legs = ", ".join(f"{{ latitude = {end:.6f}, longitude = 5.0, altitude = '10 km' }}" for end in ends)
-            name, number = f"{pair}-{place}", stream * pair + place
+            name, number = f"{pair}-{place}", stream.aircraft * pair + place
             yield _mobile(
                 f"aircraft-{name}",
                 pair,
@@ -111,21 +122,21 @@ def _maps(run: Result, key: str) -> np.ndarray:
     return np.array([np.inf if value is None else value for value in values])
 
 
-def _durations(run: Result) -> np.ndarray:
+def handover_durations(run: Result) -> np.ndarray:
     """Returns the seconds from each handover's beginning to the home agent's answer."""
     handovers = run.summary["handovers"]
     return np.array([np.inf if one["completed_s"] is None else one["completed_s"] - one["at_s"] for one in handovers])
 
 
-def _latency(run: Result) -> float:
+def bystander_latency(run: Result) -> float:
     """Returns the mean over the listeners of the 99th percentile of their datagrams' delay, in seconds."""
     flows = run.summary["flows"]
     return float(np.mean([flow["delay"]["p99_s"] for flow in flows if flow["name"].startswith("datagrams")]))
 
 
-def _held(run: Result) -> tuple[float, float]:
-    """Returns the most and the mean of the bytes that the home agent holds: each packet from its arrival on the
-    agent's link to its departure, which is the same moment unless it is held."""
+def held_packets(run: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns beginnings, ends and bytes of the packets that the home agent holds: each from its arrival on the agent's
+    link to its departure, which is the same moment unless it is held."""
     table = pa.table(run.packets)
     columns = {
         name: np.array(table[name]) for name in ("link", "direction", "packet", "sent_ns", "decided_ns", "wire_bytes")
@@ -135,7 +146,7 @@ def _held(run: Result) -> tuple[float, float]:
     _, first, second = np.intersect1d(columns["packet"][came], columns["packet"][left], return_indices=True)
     begin, end = columns["decided_ns"][came[first]], columns["sent_ns"][left[second]]
     waits = end > begin
-    return most_and_mean(begin[waits], end[waits], columns["wire_bytes"][came[first]][waits].astype(float))
+    return begin[waits], end[waits], columns["wire_bytes"][came[first]][waits].astype(float)
 
 
 def most_and_mean(begin: np.ndarray, end: np.ndarray, size: np.ndarray) -> tuple[float, float]:

@@ -146,10 +146,10 @@ impl Track {
         let points = self.points.iter().filter(|(at, _)| *at > from);
         let points =
             points.map(|&(at, position)| (Instant::ZERO + at.saturating_since(from), position));
-        Track {
-            points: core::iter::once(begin).chain(points).collect(),
-            ..*self
-        }
+        let mut points: Vec<_> = core::iter::once(begin).chain(points).collect();
+        // The number of points was unknown, and a fleet has as many tracks as mobiles.
+        points.shrink_to_fit();
+        Track { points, ..*self }
     }
 
     /// Returns its position.

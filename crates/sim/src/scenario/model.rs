@@ -337,11 +337,23 @@ pub struct Mobile {
     pub mobility: Option<Arc<Mobility>>,
     /// For a mobile router, the prefix of the network behind it: its links outside its attachment lead there.
     pub network_prefix: Option<Ipv6Prefix>,
-    /// Written name, if it is one of several.
-    pub class: Option<String>,
+    /// Written name, if it is one of several, which share it.
+    pub class: Option<Arc<str>>,
 }
 
 impl Mobile {
+    /// Shares what is equal with another one: the mobiles of a fleet differ in little.
+    pub(super) fn share_with(&mut self, other: &Mobile) {
+        if self.class == other.class {
+            self.class.clone_from(&other.class);
+        }
+        if self.attachment == other.attachment
+            && let AttachmentPolicy::Timetable(entries) = &other.attachment
+        {
+            self.attachment = AttachmentPolicy::Timetable(Arc::clone(entries));
+        }
+    }
+
     /// Returns true if it is a mobile router.
     pub fn is_router(&self) -> bool {
         self.network_prefix.is_some()
@@ -351,8 +363,8 @@ impl Mobile {
 /// Policy by which a mobile chooses its access link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AttachmentPolicy {
-    /// Timetable, ascending in time, the first entry at zero.
-    Timetable(Vec<TimetableEntry>),
+    /// Timetable, ascending in time, the first entry at zero. Mobiles with the same one share it.
+    Timetable(Arc<[TimetableEntry]>),
     /// Most preferred link that is up, with rules for leaving and returning.
     Failback(Box<Failback>),
     /// Decision from outside.
@@ -668,6 +680,8 @@ pub struct Record {
     pub packets: bool,
     /// Bin of goodput series.
     pub interval: Duration,
+    /// Most handovers with a record of their own; later ones are only counted.
+    pub handovers: usize,
 }
 
 /// Settings of a live run alone; a simulated one ignores them.

@@ -96,7 +96,7 @@ fn default_seed() -> u64 {
 pub struct RawMobile {
     /// Number of mobiles: NAME-1, NAME-2 and on, each with links, a network behind it and flows of its own. Default:
     /// one, called NAME.
-    #[schemars(range(min = 1, max = 10_000))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub count: Option<u32>,
     /// Attachments, ascending in time; the first is at "0 s". Default: none, but then `failback` or `decision`.
     pub timetable: Option<Vec<RawAttachment>>,
@@ -198,6 +198,9 @@ pub struct RawRecord {
     pub packets: Option<bool>,
     /// Bin of the goodput series. Default "100 ms".
     pub interval: Option<PositiveTime>,
+    /// Most handovers that the results list, the first ones; later ones are only counted. Default 1000000.
+    #[schemars(range(max = 1_000_000_000))]
+    pub handovers: Option<u32>,
 }
 
 /// Settings of live runs (`baton live`).

@@ -282,6 +282,9 @@ pub(super) fn resolve(
     scenario
 }
 
+/// Most handovers that results list. Chosen: some hundreds of megabytes; no run of less than a million notices.
+const LISTED_HANDOVERS: usize = 1_000_000;
+
 fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Record {
     let interval = raw
         .interval
@@ -306,6 +309,7 @@ fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Recor
         series: raw.series.unwrap_or(true),
         packets: raw.packets.unwrap_or(true),
         interval,
+        handovers: raw.handovers.map_or(LISTED_HANDOVERS, |most| most as usize),
     }
 }
 

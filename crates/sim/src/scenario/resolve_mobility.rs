@@ -68,13 +68,16 @@ pub(super) fn mobiles(
             Some(last) if *last == own => last,
             _ => Arc::new(own),
         });
-        let mobile = Mobile {
+        let mut mobile = Mobile {
             node,
             attachment,
             mobility,
             network_prefix: network_prefix.flatten(),
-            class: report.copies.written_of(name).map(str::to_owned),
+            class: report.copies.written_of(name).map(Arc::from),
         };
+        if let Some(last) = mobiles.last() {
+            mobile.share_with(last);
+        }
         resolve_behind::check(&mobile, (links, agents), &path, report);
         check_network_handovers(&mobile, links, &path, report);
         mobiles.push(mobile);
@@ -145,7 +148,7 @@ fn attachment(
         (Some(entries), None, None) => {
             let path = path.key("timetable");
             let entries = timetable(entries, &path, access, end, report);
-            Some(AttachmentPolicy::Timetable(entries))
+            Some(AttachmentPolicy::Timetable(entries.into()))
         }
         (None, Some(failback), None) => {
             let path = path.key("failback");

@@ -105,8 +105,7 @@ impl<'r> Writer<'r> {
     fn write(&mut self, report: &mut Report<'_>) -> RawScenario {
         let mut whole = self.raw.clone();
         for (node, count) in self.fleets.all_nodes() {
-            (1..=count)
-                .for_each(|number| self.copies.note_name(&name_of(node, number), node, number));
+            self.copies.note_copies(node, count, 1);
         }
         // Regulators of links name flows.
         whole.flows = self.flows();
@@ -175,7 +174,7 @@ impl<'r> Writer<'r> {
     fn note_table(&mut self, key: &str, name: &str, number: u32) -> String {
         let named = numbered(name, number);
         if number > 0 {
-            self.copies.note_table(key, &named, (name, number));
+            self.copies.note_table(key, name, number);
         }
         named
     }
@@ -193,6 +192,7 @@ impl<'r> Writer<'r> {
                 continue;
             }
             let mut written = Vec::new();
+            let numbers = u32::from(fleet.is_some()) + u32::from(flow.copies.is_some());
             for number in self.fleets.copies(fleet) {
                 let mut copy = flow.clone();
                 copy.class.get_or_insert_with(|| flow.name.clone());
@@ -212,7 +212,7 @@ impl<'r> Writer<'r> {
                         name: copy.name.clone(),
                     });
                     let all_so_far = written.len() as u32;
-                    self.copies.note_name(&copy.name, &flow.name, all_so_far);
+                    self.copies.note_copies(&flow.name, all_so_far, numbers);
                     self.copies.note_element("flows", place, all_so_far);
                     all.push(copy);
                 }

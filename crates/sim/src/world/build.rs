@@ -86,6 +86,7 @@ impl World {
             accounts: Default::default(),
             observed: Observed::default(),
             drops: Default::default(),
+            unlisted: Default::default(),
             arrived_over: None,
             signals,
         };

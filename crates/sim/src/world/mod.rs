@@ -97,7 +97,7 @@ use baton_proto::interface::{InterfaceId, LinkEvent};
 use baton_proto::time::Instant;
 use core::net::IpAddr;
 use flow::{FlowRun, Role};
-use handover::MobileRun;
+use handover::{MobileRun, Unlisted};
 use observed::Observed;
 use overload::Drops;
 use ports::{BehindAgent, BehindLink, PortId, RealHosts};
@@ -167,6 +167,8 @@ struct Probes {
     accounts: accounts::Accounts,
     observed: Observed,
     drops: Drops,
+    /// Handovers that are only counted.
+    unlisted: Unlisted,
     /// The access link over which the packet being processed by a host came.
     arrived_over: Option<usize>,
     /// Messages under way, where signals are recorded.

@@ -3,7 +3,7 @@
 use super::classes::ClassSummary;
 use super::delays::{DelaySummary, Delays, WayDelays};
 use super::flow::FlowRun;
-use super::handover::FlowAtHandover;
+use super::handover::{FlowAtHandover, UnlistedHandovers};
 use super::observed::ObservedSummary;
 use super::overload::Overload;
 use super::packet_counts::{BothWays, LossCounts, PacketSummary, Way};
@@ -43,6 +43,9 @@ pub struct Summary {
     pub classes: Vec<ClassSummary>,
     /// Handovers, in order of time for each mobile.
     pub handovers: Vec<HandoverSummary>,
+    /// Handovers after the first `record.handovers`, which are not listed, by class of the mobiles.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unlisted_handovers: Vec<UnlistedHandovers>,
     /// Packets that hosts and routers gave up.
     pub discarded: DiscardedSummary,
     /// Places that gave up packets by the thousand, the most first.
@@ -298,6 +301,7 @@ pub fn summarise(world: &World) -> Summary {
             .collect(),
         classes: world.classes(),
         handovers: handovers(world),
+        unlisted_handovers: world.unlisted_handovers(),
         discarded: discarded.into(),
         overloads: world.overloads(),
         agents: agents(world),
@@ -420,7 +424,7 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
     };
     let mut all = Vec::new();
     for (number, mobile) in world.net.mobiles.iter().enumerate() {
-        for record in &mobile.handovers {
+        for record in mobile.handovers.iter().filter(|record| record.is_listed) {
             let rate = |link: usize| world.net.path_parameters(number, link).to_mobile;
             let rate = |link: Option<usize>| link.map(|link| rate(link).bits_per_second());
             let crossings =
@@ -446,7 +450,10 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
                 at_s: record.at.as_secs_f64(),
                 announced_s: record.announced.map(Instant::as_secs_f64),
                 mobile: world.scenario.nodes[mobile.node.0].clone(),
-                mobile_class: world.scenario.mobiles[number].class.clone(),
+                mobile_class: world.scenario.mobiles[number]
+                    .class
+                    .as_deref()
+                    .map(str::to_owned),
                 from: name(record.links[0]),
                 to: name(record.links[1]),
                 kind: record.kind,

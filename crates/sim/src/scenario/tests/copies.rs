@@ -288,12 +288,12 @@ fn counts_that_cannot_be_are_told() {
         (
             "count = 3",
             "count = 0",
-            "mobiles.aircraft.count: 0 is out of range; expected a whole number from 1 to 10000",
+            "mobiles.aircraft.count: 0 is out of range; expected a whole number from 1 to 1000000",
         ),
         (
             "count = 3",
-            "count = 10001",
-            "mobiles.aircraft.count: 10001 is out of range",
+            "count = 1000001",
+            "mobiles.aircraft.count: 1000001 is out of range",
         ),
         (
             "count = 3\n",
@@ -340,4 +340,21 @@ fn counts_that_cannot_be_are_told() {
         let told = told(&replaced(found, replacement));
         assert!(told.contains(expected), "{replacement}: {told}");
     }
+}
+
+#[test]
+fn a_name_with_a_number_is_no_copy_beyond_their_count() {
+    let mut text = FLEET.to_owned();
+    text += "[mobiles.aircraft-4]\ntimetable = [{ at = \"0 s\", attach = \"radio\" }]\ntrack = { position = { latitude = 50, longitude = 8 } }\n";
+    let scenario = loaded(&text, &[]).scenario;
+    let classes = scenario
+        .mobiles
+        .iter()
+        .map(|mobile| mobile.class.as_deref());
+    let classes: Vec<Option<&str>> = classes.collect();
+    let one = Some("aircraft");
+    assert_eq!(classes, [one, one, one, None]);
+    // Its own mistake is not taken for a copy's.
+    let wrong = told(&text.replace("longitude = 8 } }", "longitude = 800 } }"));
+    assert!(wrong.contains("mobiles.aircraft-4.track"), "{wrong}");
 }

@@ -8,8 +8,11 @@
 mod build;
 mod media;
 mod record;
+mod unlisted;
 
 pub use record::{Announcement, FlowAtHandover, FlowLosses, HandoverRecord, Losses};
+pub(super) use unlisted::Unlisted;
+pub use unlisted::UnlistedHandovers;
 
 use super::agents::ProtocolRun;
 use super::flow::Delivered;

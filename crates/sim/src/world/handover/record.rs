@@ -36,6 +36,8 @@ pub struct HandoverRecord {
     /// True if a flow was under way during it: one that had begun before its completion, and that sent
     /// data after its start. Filled in when the next handover begins.
     pub active: bool,
+    /// True if the results list it.
+    pub is_listed: bool,
     /// The mobile's flows, ascending.
     pub flows: Vec<FlowAtHandover>,
 }
@@ -214,6 +216,9 @@ impl World {
         kind: &'static str,
     ) {
         self.close_last_record(number);
+        self.count_unlisted(number);
+        let most = self.scenario.record.handovers;
+        let is_listed = self.probes.unlisted.lists_another(most);
         let old = self.net.mobiles[number].attached;
         let flows = self.flows_at_handover(number);
         let mobile = &mut self.net.mobiles[number];
@@ -226,10 +231,15 @@ impl World {
             kind,
             lost_packets: 0,
             active: false,
+            is_listed,
             flows,
         };
         if let Some(before) = mobile.lost_before.take() {
             record.add_losses(&before.packets);
+        }
+        if mobile.handovers.is_empty() {
+            // Most mobiles of a fleet have few.
+            mobile.handovers.reserve_exact(1);
         }
         mobile.handovers.push(record);
     }

@@ -1,0 +1,118 @@
+//! Cost of a fleet whose home agent buffers: `million MOBILES SECONDS` prints the processor time of the run and the
+//! memory of each mobile, each with a handover a minute.
+//!
+//! The mobiles fly to and fro between two cells of L-DACS1, a hundred and eighty to a pair, and cross the border once a
+//! minute. They ask their home agent to hold packets (study D, proposal 2). The results list no handover.
+
+#[path = "../tests/counting/mod.rs"]
+mod counting;
+#[path = "../benches/measured/mod.rs"]
+#[expect(dead_code, reason = "only the benchmarks print a table")]
+mod measured;
+
+use baton_proto::time::Instant;
+use baton_sim::run::{Run, RunOptions};
+use baton_sim::scenario;
+use measured::processor_seconds;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Ninety a cell, as in study D.
+const OF_A_PAIR: usize = 180;
+const SPEED_M_S: f64 = 800.0 / 3.6;
+/// Distance from a base station to the border: a little nearer than the edge of its cell.
+const BORDER_M: f64 = 14.95e3;
+/// Half of the way of a minute.
+const REACH_M: f64 = SPEED_M_S * 30.0;
+const DEGREE_M: f64 = 111_195.0;
+/// Pairs of cells in a row, a degree apart.
+const IN_A_ROW: usize = 300;
+
+/// Writes the scenario. All cells are of one node, beside the home agent.
+fn text(mobiles: usize, seconds: u64) -> String {
+    let mut text = format!(
+        "name = \"million\"\nduration = \"{seconds} s\"\n\
+         record = {{ series = false, packets = false, handovers = 0 }}\n\
+         [home_agents.home]\nprefix = \"2001:db8:1::/64\"\nduplicate_address_detection = \"unique-prefix\"\n\
+         buffering = {{ size = \"64 kB\" }}\n\
+         [links.line]\nbetween = [\"ground\", \"home\"]\nkind = \"wired\"\ndelay = \"10 ms\"\n\
+         [links.radio]\nkind = \"ldacs1\"\nuser_rate = \"31.5 kbit/s\"\npacket_bit = true\n"
+    );
+    let pairs = mobiles.div_ceil(OF_A_PAIR);
+    for pair in 0..pairs {
+        for (cell, east_m) in [-BORDER_M, BORDER_M].into_iter().enumerate() {
+            write!(
+                text,
+                "[links.radio.cells.c{pair}-{cell}]\nnode = \"ground\"\nradius = \"20 km\"\nposition = {{ {} }}\n",
+                place(pair, east_m)
+            )
+            .expect("a string");
+        }
+    }
+    for pair in 0..pairs {
+        let corners = (0..seconds / 60 + 4).map(|corner| {
+            let east_m = [-REACH_M, REACH_M][corner as usize % 2];
+            format!("{{ {} }}", place(pair, east_m))
+        });
+        let legs: Vec<String> = corners.collect();
+        let count = OF_A_PAIR.min(mobiles - pair * OF_A_PAIR);
+        write!(
+            text,
+            "[mobiles.m{pair}]\ncount = {count}\ntimetable = [{{ at = \"0 s\", attach = \"radio\" }}]\n\
+             track = {{ legs = [{}], speed = \"800 km/h\", spacing = \"{} ms\" }}\n\
+             [mobiles.m{pair}.mobility]\nprotocol = \"mobile-ipv6\"\nhome_agent = \"home\"\n\
+             asks_for_buffering = true\nduplicate_address_detection = \"icao-address\"\n",
+            legs.join(", "),
+            120_000 / OF_A_PAIR
+        )
+        .expect("a string");
+    }
+    text
+}
+
+/// Returns the keys of a position east of a pair's border.
+fn place(pair: usize, east_m: f64) -> String {
+    let latitude = (pair / IN_A_ROW) as f64 - 9.0;
+    let middle = (pair % IN_A_ROW) as f64 - 150.0;
+    let longitude = middle + east_m / (DEGREE_M * latitude.to_radians().cos());
+    format!("latitude = {latitude:.1}, longitude = {longitude:.6}")
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let mut number = || arguments.next().and_then(|text| text.parse::<usize>().ok());
+    let (Some(mobiles @ 1..), Some(seconds @ 60..)) = (number(), number()) else {
+        println!("expected MOBILES SECONDS, from 1 and from 60 on");
+        return;
+    };
+    let (begun, before) = (processor_seconds(), counting::live_bytes());
+    let each = || (counting::live_bytes() - before) as f64 / mobiles as f64;
+    let scenario = text(mobiles, seconds as u64);
+    let loaded = scenario::parse(&scenario, "million", Path::new("."), &[]);
+    let loaded = loaded.unwrap_or_else(|error| panic!("{error}"));
+    drop(scenario);
+    let mut run = Run::new(loaded, &RunOptions::default()).expect("a run");
+    println!(
+        "{mobiles} mobiles: set up in {:.1} s, {:.0} B each",
+        processor_seconds() - begun,
+        each()
+    );
+    for minute in 1..=seconds as u64 / 60 {
+        let (begun, events) = (processor_seconds(), run.world().events());
+        run.advance_to(Instant::from_secs(60 * minute))
+            .expect("no file");
+        let used = processor_seconds() - begun;
+        println!(
+            "minute {minute}: {used:.1} s, {:.1} us and {:.1} events a mobile, {:.0} B each",
+            used * 1e6 / mobiles as f64,
+            (run.world().events() - events) as f64 / mobiles as f64,
+            each()
+        );
+    }
+    let summary = run.finish(None).expect("no file").summary;
+    let handovers = summary.unlisted_handovers.iter();
+    let (all, completed) = handovers.fold((0, 0), |(all, completed), class| {
+        (all + class.handovers, completed + class.completed)
+    });
+    println!("{all} handovers, {completed} completed");
+}
