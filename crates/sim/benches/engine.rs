@@ -9,6 +9,7 @@
 //! a record whose name contains it: `cargo bench --package baton-sim --bench engine -- "1 flow"`; a second word,
 //! `once`, runs each of them a single time, for a profile.
 
+mod counted;
 #[path = "../tests/counting/mod.rs"]
 mod counting;
 
@@ -33,24 +34,28 @@ fn main() {
         Case {
             name: "1 flow, 3 hops, 5 Mbit/s, 289 ms, 1000 s",
             target: ">= 2.0",
+            instructions: Some("<= 4000"),
             heap: FEW,
             scenario: long_path(),
         },
         Case {
             name: "10 flows, 1 Gbit/s, 10 ms, 10 s",
             target: ">= 1.6",
+            instructions: None,
             heap: FEW,
             scenario: dumbbell(10, 10, LARGE),
         },
         Case {
             name: "100 flows, 1 Gbit/s, 10 ms, 10 s",
             target: "",
+            instructions: None,
             heap: FEW,
             scenario: dumbbell(100, 10, LARGE),
         },
         Case {
             name: "1000 flows, 1000 hosts a side, 1 Gbit/s, 5 s",
             target: ">= 0.8",
+            instructions: Some("<= 7000"),
             heap: MANY,
             scenario: dumbbell(1000, 5, LARGE),
         },
@@ -62,12 +67,15 @@ fn main() {
     }
     if chosen.is_none() {
         memory(&dumbbell(1000, 5, "4 KiB"));
+        instructions(&cases);
     }
 }
 
 struct Case {
     name: &'static str,
     target: &'static str,
+    /// Target of the instructions a data packet, for the cases that have one.
+    instructions: Option<&'static str>,
     heap: Heap,
     scenario: String,
 }
@@ -108,6 +116,19 @@ fn memory(scenario: &str) {
     );
 }
 
+/// Counts the instructions a data packet of the cases with a target for them, where valgrind is installed.
+fn instructions(cases: &[Case]) {
+    for case in cases {
+        if let Some(target) = case.instructions
+            && let Some(counted) = counted::count(case.name)
+        {
+            let each = counted.instructions / counted.packets.max(1);
+            line(case.name, "", "");
+            line("  instructions a data packet", &each.to_string(), target);
+        }
+    }
+}
+
 /// Measures data packets per second of wall time, with no record. Of several runs the first one warms up.
 fn bare(case: &Case, times: usize) {
     let mut runs: Vec<(Measured, f64)> = (0..times)
@@ -135,6 +156,8 @@ fn bare(case: &Case, times: usize) {
     line("  events", &format!("{events:.2} M/s"), "");
     let each = of_all(&|(run, _)| run.events as f64 / run.segments as f64);
     line("  events a data packet", &format!("{each:.2}"), "");
+    let packets = of_all(&|(run, _)| run.segments as f64);
+    line("  data packets", &format!("{packets:.0}"), "");
 }
 
 fn median(figures: impl Iterator<Item = f64>) -> f64 {

@@ -477,6 +477,7 @@ impl Host {
     }
 
     /// Returns the time of the next [`Host::handle_timeout`].
+    #[inline]
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         let mut sockets = self.sockets.poll_timeout();
         if let Some(transports) = &mut self.transports {
@@ -510,7 +511,17 @@ impl Host {
     }
 
     /// Returns the next event.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<HostEvent> {
+        // The usual answer: a host is asked several times for each packet.
+        let is_plain = self.layers.is_none() && self.transports.is_none();
+        if is_plain && self.events.is_empty() && !self.sockets.may_have_event() {
+            return None;
+        }
+        self.next_event()
+    }
+
+    fn next_event(&mut self) -> Option<HostEvent> {
         if let Some(event) = self.events.pop_front() {
             return Some(event);
         }

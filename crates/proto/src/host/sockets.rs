@@ -437,6 +437,7 @@ impl Sockets {
         true
     }
 
+    #[inline]
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         self.table.poll_timeout()
     }
@@ -444,6 +445,12 @@ impl Sockets {
     pub fn handle_timeout(&mut self, now: Instant) {
         let act = |socket: &mut Socket| socket.connection.handle_timeout(now);
         self.table.handle_timeout(now, act);
+    }
+
+    /// Returns true if a connection may have an event.
+    #[inline]
+    pub fn may_have_event(&self) -> bool {
+        self.table.may_have_event()
     }
 
     pub fn poll_event(&mut self) -> Option<(SocketId, tcp::Event)> {

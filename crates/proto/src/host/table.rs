@@ -296,6 +296,12 @@ impl<C: Timed, L, X: Default> SocketTable<C, L, X> {
         }
     }
 
+    /// Returns true if a connection may have an event.
+    #[inline]
+    pub fn may_have_event(&self) -> bool {
+        self.touched.front().is_some()
+    }
+
     /// Returns the next event; asks touched connections by `poll`.
     #[inline]
     pub fn poll_event<E>(&mut self, mut poll: impl FnMut(&mut C) -> Option<E>) -> Option<(u32, E)> {

@@ -67,7 +67,8 @@ impl Net {
         }
     }
 
-    #[inline]
+    // Twice a hop: the compiler does not inline it by itself.
+    #[inline(always)]
     fn touch(&mut self, link: usize) {
         let wire = &mut self.wires[link];
         if !wire.touched {
@@ -365,31 +366,41 @@ impl World {
         let mut done = 0;
         while let Some(&link) = self.net.touched.get(done) {
             done += 1;
-            let wire = &mut self.net.wires[link];
+            // Looked up again only after a call that may change it: most touched links have nothing to tell.
+            let mut wire = &mut self.net.wires[link];
             wire.touched = false;
             let is_access = wire.mobile.is_some();
             let reports = wire.reports;
             if reports {
                 self.tell_failures(link);
+                wire = &mut self.net.wires[link];
             }
-            while let Some(fate) = self.net.wires[link].link.poll(self.now) {
+            while let Some(fate) = wire.link.poll(self.now) {
                 self.handle_fate(link, fate);
+                wire = &mut self.net.wires[link];
             }
-            if reports {
-                self.tell_queues(link);
+            if reports || is_access || self.probes.recorder.records_series() {
+                self.report_settled(link, reports, is_access);
+                wire = &mut self.net.wires[link];
             }
-            if is_access {
-                self.report_drained(link);
-            }
-            if self.probes.recorder.records_series() {
-                self.record_queues(link);
-            }
-            let wire = &mut self.net.wires[link];
             let deadline = wire.link.next_deadline();
             wire.timer
                 .arm(&mut self.queue, deadline, Event::Link(link as u32));
         }
         self.net.touched.clear();
+    }
+
+    /// Reports the state of a polled link to those that want it.
+    fn report_settled(&mut self, link: usize, reports: bool, is_access: bool) {
+        if reports {
+            self.tell_queues(link);
+        }
+        if is_access {
+            self.report_drained(link);
+        }
+        if self.probes.recorder.records_series() {
+            self.record_queues(link);
+        }
     }
 
     /// Ends the run at the time that it has reached: records the packets and messages still under way, and

@@ -142,10 +142,10 @@ impl LinuxState {
         if self.phase.is_reducing() {
             self.reduction.on_sent();
         }
-        if flow.space.sent.len() == 1 || self.timer.pending() == Pending::Probe {
+        let restarts = flow.space.sent.len() == 1 || self.timer.pending() == Pending::Probe;
+        if !self.schedule_probe(flow, common, now, false) && restarts {
             self.timer.rearm(flow, common, now);
         }
-        self.schedule_probe(flow, common, now, false);
         Stretch {
             start,
             length,
