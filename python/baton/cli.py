@@ -441,7 +441,7 @@ def list_names(
 
 
 def add_groups(arguments: list[str]) -> None:
-    """Adds `baton plan` and `baton trace`; other commands need not wait for their modules to load."""
+    """Adds `baton plan`, `baton trace` and `baton air-traffic`; other commands need not wait for their modules to load."""
     if arguments[0] in {"plan", "-h", "--help"}:
         from baton import plan
 
@@ -450,6 +450,10 @@ def add_groups(arguments: list[str]) -> None:
         from baton import trace_import
 
         app.add_typer(trace_import.app, name="trace")
+    if arguments[0] in {"air-traffic", "-h", "--help"}:
+        from baton import air_traffic
+
+        app.add_typer(air_traffic.app, name="air-traffic")
 
 
 def main() -> None:
