@@ -1,9 +1,8 @@
-"""The commands `baton air-traffic generate`, `import`, `cells` and `scenario`."""
+"""The commands `baton air-traffic generate`, `import` and `cells`."""
 
 from __future__ import annotations
 
 import csv
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ import typer
 from baton.errors import InputError
 
 from . import cells as plans
-from . import flights, scenario, state_vectors
+from . import flights, state_vectors
 from .flights import Point
 
 app = typer.Typer(help="Tracks of many aircraft, and cells for them.", no_args_is_help=True)
@@ -69,19 +68,6 @@ def cells(
     made = plans.plan(_read(file), spacing_m=spacing * 1000, radius_m=radius * 1000)
     plans.write(made, out)
     typer.echo(f"{out}: {len(made)} cells")
-
-
-@app.command("scenario")
-def scenario_(
-    file: Flights,
-    plan: Annotated[Path, typer.Argument(metavar="CELLS", help="A plan of cells.", exists=True, dir_okay=False)],
-    out: Out = Path("air-traffic.toml"),
-    hours: Annotated[float, typer.Option(min=0.01, metavar="HOURS", help="Length of the run.")] = 24.0,
-) -> None:
-    """Write the scenario: L-DACS1 and NEMO, with messages of air traffic services and of airlines."""
-    named = os.path.relpath(file, out.resolve().parent)
-    out.write_text(scenario.text(out.stem, named, plans.read(plan), hours * 3600))
-    typer.echo(f"{out}: run it with `baton run {out}`")
 
 
 def _read(file: Path) -> list[list[Point]]:
