@@ -523,6 +523,7 @@ def list_names(
 
 app.add_command(Later("plan", "baton.plan", "The studies' design equations for your own case."))
 app.add_command(Later("trace", "baton.trace_import", "Traces that drive links."))
+app.add_command(Later("air-traffic", "baton.air_traffic", "Tracks of many aircraft, and cells for them."))
 
 
 def main() -> None:
