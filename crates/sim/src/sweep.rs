@@ -133,15 +133,14 @@ mod tests {
 
     #[test]
     fn a_run_is_stopped_in_its_middle() {
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let endless = loaded(&["duration=10000 s"]);
-            let stop = &stop;
-            let run = scope.spawn(move || run(&endless, 1, || None, stop));
-            thread::sleep(std::time::Duration::from_millis(1));
-            stop.store(true, Ordering::Relaxed);
-            let ended = run.join().unwrap().unwrap(); // long before the run would
-            assert_eq!(ended.unwrap_err(), "the sweep was stopped");
-        });
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let stop_after_a_slice = || {
+            STOP.store(true, Ordering::Relaxed);
+            None
+        };
+        // It ends long before the run would.
+        let endless = loaded(&["duration=10000 s"]);
+        let ended = run(&endless, 1, stop_after_a_slice, &STOP).unwrap();
+        assert_eq!(ended.unwrap_err(), "the sweep was stopped");
     }
 }
