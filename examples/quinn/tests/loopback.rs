@@ -55,16 +55,16 @@ fn a_fetch_ends_in_time_with_what_has_come() {
         .spawn();
     let _server = Server(serve.unwrap());
     let fetch = || {
-        Command::new(PROGRAM)
+        let fetch = Command::new(PROGRAM)
             .args(["--port", &port, "--bbr", "--within", "0.5"])
             .args(["fetch", "127.0.0.1", "1000000000000"])
             .output()
-            .unwrap()
+            .unwrap();
+        let said = String::from_utf8(fetch.stdout).unwrap();
+        assert!(fetch.status.success(), "{said}");
+        said.split(' ').next().unwrap().parse::<u64>().unwrap()
     };
     // A packet sent before the server listens is repeated after the time that the fetch has.
-    let mut fetches = (0..20).map(|_| fetch());
-    let fetch = fetches.find(|fetch| fetch.status.success()).unwrap();
-    let said = String::from_utf8(fetch.stdout).unwrap();
-    let bytes: u64 = said.split(' ').next().unwrap().parse().unwrap();
-    assert!((1..1_000_000_000_000).contains(&bytes), "{said}");
+    let bytes = (0..20).map(|_| fetch()).find(|bytes| *bytes > 0).unwrap();
+    assert!(bytes < 1_000_000_000_000, "{bytes}");
 }

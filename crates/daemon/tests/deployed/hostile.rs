@@ -377,11 +377,17 @@ fn machines_behind_a_gateway_cannot_speak_for_it_nor_fill_it_with_connections() 
             }
         }
     };
+    // The resets of the last ones that made room may still be on their way to the far gateway.
     let check = || {
         for gateway in &gateways {
-            let status = carried(gateway);
+            let begun = Instant::now();
+            let mut status = carried(gateway);
+            while status.connections > MOST_HALF_OPEN + 2 {
+                assert!(begun.elapsed() < Duration::from_secs(5), "{status:?}");
+                sleep(Duration::from_millis(20));
+                status = carried(gateway);
+            }
             println!("{status:?}, {} B of memory", gateway.memory());
-            assert!(status.connections <= MOST_HALF_OPEN + 2, "{status:?}");
         }
     };
     let transfer = Transfer::begin(&world, Version::V4, bytes);
