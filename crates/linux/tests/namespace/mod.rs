@@ -6,10 +6,10 @@ use baton_linux::readiness::wait_readable;
 use baton_linux::tun::Tun;
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::File;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::panic::resume_unwind;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A wait that takes longer hangs.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -65,8 +65,31 @@ pub fn raise(kernel: &mut RouteSocket, name: &str, addresses: &[&str]) -> Interf
     for address in addresses {
         let address: IpAddr = address.parse().unwrap();
         kernel.add_address(index, address).unwrap();
+        if let IpAddr::V6(address) = address {
+            wait_until_received(address);
+        }
     }
     index
+}
+
+/// Waits until the kernel takes packets for its own address: it adds the local route a little after the address.
+fn wait_until_received(address: Ipv6Addr) {
+    /// Bit of a local route's flags (`RTF_LOCAL`).
+    const LOCAL: u32 = 1 << 31;
+    let destination = format!("{:032x} 80 ", u128::from(address));
+    let begun = Instant::now();
+    let is_local = || {
+        let all = std::fs::read_to_string("/proc/thread-self/net/ipv6_route").unwrap();
+        let mut lines = all.lines().filter(|line| line.starts_with(&destination));
+        lines.any(|line| {
+            let flags = line.split_whitespace().nth(8).unwrap();
+            u32::from_str_radix(flags, 16).unwrap() & LOCAL != 0
+        })
+    };
+    while !is_local() {
+        assert!(begun.elapsed() < PATIENCE, "{address} has no local route");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Reads the next packet that holds something of a protocol, by its number: the kernel sends other ones, too.
