@@ -80,8 +80,8 @@ def test_the_page_on_python_names_the_methods_of_a_control():
     assert ", ".join(f"`{name}`" for name in classes.METHODS["congestion control"]) in page
 
 
-# Keys that only some flows and handovers have.
-SELDOM = {"ping", "aerotp", "quic", "flow_class", "mobile_class"}
+# Keys that only some flows, handovers and runs have.
+SELDOM = {"ping", "aerotp", "quic", "flow_class", "mobile_class", "unlisted_handovers"}
 
 
 def test_a_summary_has_the_keys_that_are_described(scenario):

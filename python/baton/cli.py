@@ -582,15 +582,22 @@ def unexpected(error: Exception) -> tuple[str, int]:
     import tempfile
     import traceback
 
-    from baton.classes import FILES
-
-    if any(frame.filename in FILES for frame in traceback.extract_tb(error.__traceback__)):
+    if of_a_class(error):
         traceback.print_exception(error)
         return f"the scenario's Python class failed: {type(error).__name__}: {error}", 1
     with tempfile.NamedTemporaryFile("w", prefix="baton-error-", suffix=".txt", delete=False) as file:
         file.write(f"baton {' '.join(sys.argv[1:])}\n")
         traceback.print_exception(error, file=file)
     return f"internal error ({type(error).__name__}: {error}); please report it, with {file.name}", 1
+
+
+def of_a_class(error: Exception) -> bool:
+    """Returns true for an error that came out of a user's Python class."""
+    import traceback
+
+    from baton.classes import FILES
+
+    return any(frame.filename in FILES for frame in traceback.extract_tb(error.__traceback__))
 
 
 def describe(error: Exception) -> tuple[str, int] | None:
@@ -603,7 +610,7 @@ def describe(error: Exception) -> tuple[str, int] | None:
         return str(error), 130
     if isinstance(error, BatonError):
         return str(error), 1
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and not of_a_class(error):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}", 1
     return None

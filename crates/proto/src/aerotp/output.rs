@@ -164,7 +164,7 @@ impl Connection {
         let wanted = fitting
             .saturating_sub(protection.strength.bytes() as u32)
             .min(room);
-        let chunk = self.sender.take((wanted, room))?;
+        let chunk = self.sender.take((wanted, room), probe)?;
         // A record that is larger than planned leaves less room for the code.
         let left = room - chunk.payload.length().min(room);
         let words = u32::from(protection.strength.words()).min(left / 4) as u16;

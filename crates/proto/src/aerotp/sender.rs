@@ -231,11 +231,12 @@ impl Sender {
     }
 
     /// Takes the next data to send, of at most `most.0` bytes; a record that is no longer than `most.1` is not divided.
-    pub(super) fn take(&mut self, most: (u32, u32)) -> Option<Chunk> {
+    /// A probe has no copies: nobody may be there.
+    pub(super) fn take(&mut self, most: (u32, u32), is_probe: bool) -> Option<Chunk> {
         let has_new = self.next < self.sendable_end();
         if let Some((start, end)) = self.lost.pop_first() {
             let mut chunk = self.chunk(start, end, most, true);
-            chunk.copies = if has_new { 0 } else { COPIES };
+            chunk.copies = if has_new || is_probe { 0 } else { COPIES };
             let rest = start + u64::from(chunk.payload.length());
             if rest < end {
                 self.lost.insert(rest, end);
