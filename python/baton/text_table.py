@@ -51,7 +51,7 @@ class Table:
         widths = self._widths(width - 1)
         rows = [[column.heading for column in self.columns], *zip(*(each.cells for each in self.columns), strict=True)]
         heading, *others = [self._row(row, widths) for row in rows]
-        rule = " " + "─" * (sum(widths) + len(GAP) * (len(widths) - 1))
+        rule = " " + "─" * (sum(widths) + len(GAP) * (len(widths) - 1) + 1)
         return [*heading, rule, *(line for row in others for line in row)]
 
     def _widths(self, room: int) -> list[int]:
