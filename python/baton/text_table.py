@@ -50,6 +50,11 @@ class Table:
         """Returns the heading, a rule and the rows, in lines of at most this width if folding the text allows it."""
         widths = self._widths(width - 1)
         rows = [[column.heading for column in self.columns], *zip(*(each.cells for each in self.columns), strict=True)]
+        deepest = max(len(_folded(cell, width)) for cell, width in zip(rows[0], widths, strict=True))
+        # Headings end just above the rule.
+        rows[0] = [
+            "\n" * (deepest - len(_folded(cell, width))) + cell for cell, width in zip(rows[0], widths, strict=True)
+        ]
         heading, *others = [self._row(row, widths) for row in rows]
         rule = " " + "─" * (sum(widths) + len(GAP) * (len(widths) - 1) + 1)
         return [*heading, rule, *(line for row in others for line in row)]
