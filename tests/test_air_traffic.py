@@ -96,7 +96,6 @@ def test_a_plan_covers_every_flight(tmp_path: Path) -> None:
             assert nearest <= 250e3 / sqrt(3) * 1.2
     file = tmp_path / "cells.csv"
     cells.write(plan, file)
-    assert cells.read(file) == plan
-    file.write_text("cell,latitude,longitude,radius_km\na,50,x,200\n")
-    with pytest.raises(InputError, match="cells.csv:2: longitude: expected a number, found x"):
-        cells.read(file)
+    header, *lines = file.read_text().splitlines()
+    assert header == "cell,latitude,longitude,radius_km"
+    assert lines == [f"{cell.name},{cell.latitude},{cell.longitude},{cell.radius_km}" for cell in plan]

@@ -50,12 +50,7 @@ class Table:
         """Returns the heading, a rule and the rows, in lines of at most this width if folding the text allows it."""
         widths = self._widths(width - 1)
         rows = [[column.heading for column in self.columns], *zip(*(each.cells for each in self.columns), strict=True)]
-        deepest = max(len(_folded(cell, width)) for cell, width in zip(rows[0], widths, strict=True))
-        # Headings end just above the rule.
-        rows[0] = [
-            "\n" * (deepest - len(_folded(cell, width))) + cell for cell, width in zip(rows[0], widths, strict=True)
-        ]
-        heading, *others = [self._row(row, widths) for row in rows]
+        heading, *others = [self._row(row, widths, is_heading=place == 0) for place, row in enumerate(rows)]
         rule = " " + "─" * (sum(widths) + len(GAP) * (len(widths) - 1) + 1)
         return [*heading, rule, *(line for row in others for line in row)]
 
@@ -70,11 +65,14 @@ class Table:
             widths[widest] -= 1
         return widths
 
-    def _row(self, cells: Sequence[str], widths: list[int]) -> list[str]:
+    def _row(self, cells: Sequence[str], widths: list[int], *, is_heading: bool) -> list[str]:
+        """Returns the lines of a row; headings end just above the rule, other cells begin in the first line."""
         folded = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)]
+        deepest = max(map(len, folded))
         lines = []
-        for number in range(max(map(len, folded))):
-            parts = [each[number] if number < len(each) else "" for each in folded]
+        for number in range(deepest):
+            places = [number - (deepest - len(each) if is_heading else 0) for each in folded]
+            parts = [each[at] if 0 <= at < len(each) else "" for each, at in zip(folded, places, strict=True)]
             aligned = (
                 part.ljust(width) if column.is_text else part.rjust(width)
                 for part, width, column in zip(parts, widths, self.columns, strict=True)

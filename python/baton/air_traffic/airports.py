@@ -1,9 +1,10 @@
-"""Airports of Europe, with daily flights: in `PUBLISHED` as Eurocontrol counted them, the others chosen by rank."""
+"""Airports of Europe, with daily flights.
+
+Eurocontrol counted those of IST, LHR, AMS, CDG, FRA and SAW (week of 10 November 2025), and of AYT and PMI (week 38 of
+2023); those of all others are chosen by rank.
+"""
 
 from __future__ import annotations
-
-PUBLISHED = frozenset({"IST", "LHR", "AMS", "CDG", "FRA", "SAW", "AYT", "PMI"})
-"""Istanbul to Frankfurt and Sabiha Gökçen: week of 10 November 2025; Antalya and Palma: week 38 of 2023."""
 
 AIRPORTS: dict[str, tuple[float, float, int]] = {
     "IST": (41.275, 28.752, 1468),

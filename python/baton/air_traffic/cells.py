@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from math import cos, degrees, radians, sqrt
 from pathlib import Path
 
-from baton.errors import InputError
-
 from .flights import Point
 from .sphere import EARTH_RADIUS_M, distance_m
 
@@ -82,24 +80,3 @@ def write(cells: list[Cell], file: Path) -> None:
         lines = csv.writer(out, lineterminator="\n")
         lines.writerow(COLUMNS)
         lines.writerows((cell.name, cell.latitude, cell.longitude, cell.radius_km) for cell in cells)
-
-
-def read(file: Path) -> list[Cell]:
-    """Reads a plan. Raises `InputError` with file, line and column."""
-    with file.open(newline="") as rows:
-        table = csv.DictReader(rows)
-        if missing := [column for column in COLUMNS if column not in (table.fieldnames or ())]:
-            raise InputError(f"{file}:1: no column {missing[0]}; expected {', '.join(COLUMNS)}")
-        made = []
-        for row in table:
-            values = []
-            for column in COLUMNS[1:]:
-                try:
-                    values.append(float(row[column]))
-                except (TypeError, ValueError):
-                    found = row[column] or "nothing"
-                    raise InputError(f"{file}:{table.line_num}: {column}: expected a number, found {found}") from None
-            made.append(Cell(row["cell"], *values))
-    if not made:
-        raise InputError(f"{file}: expected at least one cell, found none")
-    return made

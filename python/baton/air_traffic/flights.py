@@ -1,4 +1,4 @@
-"""Flights, as the key `flights` of a track reads them, and a generator of flights between airports of Europe."""
+"""Flights in a file, and a generator of flights between airports of Europe."""
 
 from __future__ import annotations
 

@@ -316,7 +316,7 @@ impl Traffic {
         );
     }
 
-    /// Returns whether a restart explains a datagram's loss: it was under way then, or it was sent before the other
+    /// Returns true if a restart explains a datagram's loss: it was under way then, or it was sent before the other
     /// gateway had noticed.
     fn is_of_restart(&self, number: u64) -> bool {
         self.restarts.iter().any(|&(latest, sent)| {

@@ -220,20 +220,29 @@ impl Sender {
 
     /// Returns true if there is data that may be sent now.
     pub(super) fn is_ready(&self) -> bool {
-        let has_new = || self.next < self.sendable_end();
-        !self.lost.is_empty() || has_new() || self.to_copy.iter().any(|&it| self.is_in_flight(it))
+        let has_copies = || {
+            self.to_copy
+                .iter()
+                .any(|&it| self.in_flight_since(it).is_some())
+        };
+        !self.lost.is_empty() || self.has_new() || has_copies()
     }
 
-    /// Returns true if data that left at a time is in flight, and has not been sent again since.
-    fn is_in_flight(&self, (start, at): (u64, Instant)) -> bool {
-        let sent = self.outstanding.get(&start);
-        sent.is_some_and(|sent| sent.at == at)
+    /// Returns true if there is data that may be sent for the first time.
+    fn has_new(&self) -> bool {
+        self.next < self.sendable_end()
+    }
+
+    /// Returns the packet in flight that left at a time, unless it has been sent again since.
+    fn in_flight_since(&self, (start, at): (u64, Instant)) -> Option<Sent> {
+        let sent = self.outstanding.get(&start).copied();
+        sent.filter(|sent| sent.at == at)
     }
 
     /// Takes the next data to send, of at most `most.0` bytes; a record that is no longer than `most.1` is not divided.
     /// A probe has no copies: nobody may be there.
     pub(super) fn take(&mut self, most: (u32, u32), is_probe: bool) -> Option<Chunk> {
-        let has_new = self.next < self.sendable_end();
+        let has_new = self.has_new();
         if let Some((start, end)) = self.lost.pop_first() {
             let mut chunk = self.chunk(start, end, most, true);
             chunk.copies = if has_new || is_probe { 0 } else { COPIES };
@@ -254,8 +263,7 @@ impl Sender {
     /// Takes a copy of a retransmission in flight, unless packets have become too short for it.
     fn take_copy(&mut self, most: (u32, u32)) -> Option<Chunk> {
         while let Some((start, at)) = self.to_copy.pop_front() {
-            let sent = self.outstanding.get(&start).copied();
-            let Some(sent) = sent.filter(|sent| sent.at == at) else {
+            let Some(sent) = self.in_flight_since((start, at)) else {
                 continue;
             };
             let mut chunk = self.chunk(start, sent.end, most, true);

@@ -68,7 +68,7 @@ fn a_sender_that_fills_the_link_finds_a_short_queue() {
     );
 }
 
-/// What is sent while the link is away arrives when it is back, and so does what is sent behind it.
+/// Datagrams sent while the link is away arrive when it is back, and so do those sent behind them.
 #[test]
 fn without_a_link_the_gateway_keeps_what_its_buffer_holds() {
     let mut row = bound();
