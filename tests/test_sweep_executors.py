@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 
 import pytest
@@ -54,6 +56,25 @@ def address(cluster):
     return cluster.scheduler_address.replace("tcp://", "dask://")
 
 
+@contextmanager
+def running(*command, **options) -> Iterator[subprocess.Popen]:
+    """Starts a process, and kills it in the end if it still is there."""
+    with subprocess.Popen([sys.executable, "-m", *map(str, command)], **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def looks(process) -> Iterator[None]:
+    """Yields again and again while a process runs, for two minutes at most."""
+    deadline = time.monotonic() + 120
+    while process.poll() is None:
+        assert time.monotonic() < deadline, process.args
+        yield
+        time.sleep(0.01)
+
+
 def contents(folder):
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
@@ -61,17 +82,18 @@ def contents(folder):
 def test_a_dask_cluster_makes_the_same_bytes_though_its_workers_are_killed(baton, lossy, cluster, tmp_path):
     arguments = ("sweep", lossy, *AXES, "--set", "duration=20 s", "--seeds", 20)
     assert baton(*arguments, "--jobs", 1, "--out", "one").returncode == 0
-    command = [sys.executable, "-m", "baton", *map(str, arguments), "--executor", address(cluster), "--out", "dask"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    options = {"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     log, killed = tmp_path / "dask" / "runs.jsonl", []
-    while process.poll() is None and len(killed) < 2:
-        if log.exists() and log.read_bytes().count(b"\n") >= 4 * (len(killed) + 1):
-            alive = {each.process.pid for each in cluster.workers.values()} - {None, *killed}
-            worker = alive.pop()
-            os.kill(worker, signal.SIGKILL)
-            killed.append(worker)
-        time.sleep(0.01)
-    _, errors = process.communicate(timeout=300)
+    with running("baton", *arguments, "--executor", address(cluster), "--out", "dask", **options) as process:
+        for _ in looks(process):
+            if len(killed) == 2:
+                break
+            if log.exists() and log.read_bytes().count(b"\n") >= 4 * (len(killed) + 1):
+                alive = {each.process.pid for each in cluster.workers.values()} - {None, *killed}
+                if alive:
+                    killed.append(alive.pop())
+                    os.kill(killed[-1], signal.SIGKILL)
+        _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     assert len(set(killed)) == 2, "both workers, or one and the one in its place"
     assert contents(tmp_path / "dask") == contents(tmp_path / "one")
@@ -225,23 +247,23 @@ def test_a_scheduler_that_dies_ends_the_sweep_and_what_was_kept_is_resumed(baton
     pytest.importorskip("distributed", reason="dask is not installed: pip install 'baton-handover[dask]'")
     file = tmp_path / "scheduler.json"
     quiet = {"cwd": tmp_path, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    begin = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
-    with subprocess.Popen([*begin, "--no-dashboard", "--scheduler-file", str(file)], **quiet) as scheduler:
-        deadline = time.monotonic() + 120
-        while not file.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+    begin = ("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    with running(*begin, "--scheduler-file", file, **quiet) as scheduler:
+        for _ in looks(scheduler):
+            if file.exists():
+                break
         where = json.loads(file.read_text())["address"]
-        help_ = [sys.executable, "-m", "distributed.cli.dask_worker", where, "--nthreads", "1", "--no-dashboard"]
-        with subprocess.Popen(help_, **quiet) as worker:
-            arguments = ["sweep", str(lossy), "--set", "duration=30 s", "--seeds", "40", "--out", "out"]
-            command = [sys.executable, "-m", "baton", *arguments, "--executor", where.replace("tcp://", "dask://")]
-            process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        help_ = ("distributed.cli.dask_worker", where, "--nthreads", "1", "--no-dashboard", "--no-nanny")
+        arguments = ["sweep", str(lossy), "--set", "duration=30 s", "--seeds", "40", "--out", "out"]
+        command = ("baton", *arguments, "--executor", where.replace("tcp://", "dask://"))
+        options = {"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with running(*help_, **quiet), running(*command, **options) as process:
             log = tmp_path / "out" / "runs.jsonl"
-            while process.poll() is None and not (log.exists() and log.read_bytes().count(b"\n") >= 2):
-                time.sleep(0.01)
+            for _ in looks(process):
+                if log.exists() and log.read_bytes().count(b"\n") >= 2:
+                    break
             scheduler.kill()
             _, errors = process.communicate(timeout=120)
-            worker.terminate()
     assert process.returncode == 1
     assert "the executor makes no more runs" in errors
     assert "--resume" in errors
