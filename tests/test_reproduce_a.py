@@ -13,7 +13,7 @@ from baton.reproduce.checks import Check, Reproduced, load_expected, load_notes
 from baton.reproduce.cli_reproduce import SHOWN, write_study
 from baton.reproduce.study_a_run import RATE, made, stream_delay
 
-#: Checks that must come out of any seed, or their mechanism is not there; rare losses of a seed (A1.f) are a mean of many.
+#: Checks that must come out of any seed, or their mechanism is not there. A1.f is the mean of few losses.
 MECHANISMS = (
     "A1.a A1.b A1.c A1.d A1.i A2.a A2.b A2.c A2.d A2.e A4.b A4.c A5.a A5.b A5.c A5.d A5.e A5.g A5.h A5.i A5.j "
     "A5.l A5.m A5.n A5.o A5.p A6.a A6.b A6.d A6.e A6.f A6.g A6.h A6.i A6.j A6.k A12.a A12.b A12.c A12.d A12.e A12.f "
