@@ -111,7 +111,7 @@ pub(super) fn first_outside(
     let step = Duration::from_nanos((end.as_nanos() / 100_000).max(1_000_000_000));
     let mut now = Instant::ZERO;
     while now < end {
-        let (cell, beyond) = network.nearest_cell(&aircraft.track.position(now));
+        let (cell, beyond) = network.cells.nearest(&aircraft.track.position(now));
         if beyond > 0.0 {
             return Some((now, cell, beyond));
         }

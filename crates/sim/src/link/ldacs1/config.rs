@@ -2,6 +2,7 @@
 
 use super::allocation::control_frames;
 use super::budget::LinkBudget;
+use super::coverage::Cells;
 use super::error_rate::ErrorRates;
 use super::frame::{FORWARD_FRAMES, data_tiles};
 use super::modulation::{Modulation, TARGET_SNR_DB};
@@ -15,7 +16,7 @@ pub struct NetworkConfig {
     /// Name of the network, on which its random draws depend.
     pub name: String,
     /// Its cells, at least one, at most 65 536.
-    pub cells: Vec<CellConfig>,
+    pub cells: Cells,
     /// Largest grant of one aircraft in each direction, unless its cell has one; `None`: no limit but the capacity left
     /// by others.
     pub user_rate: Option<DataRate>,
@@ -59,7 +60,7 @@ impl NetworkConfig {
     pub fn new(name: &str, cells: Vec<CellConfig>) -> NetworkConfig {
         NetworkConfig {
             name: name.into(),
-            cells,
+            cells: Cells::new(cells),
             user_rate: None,
             common_control_frames: 3,
             modulation: Some(Modulation::QpskHalf),
@@ -71,30 +72,6 @@ impl NetworkConfig {
             forwards_queue: false,
             queue_bytes: 1_000_000,
         }
-    }
-
-    /// Returns the strongest of the cells whose radius covers a position.
-    pub fn strongest_cell(&self, at: &Position) -> Option<CellId> {
-        let mut best: Option<(f64, CellId)> = None;
-        for (index, cell) in self.cells.iter().enumerate() {
-            let received = cell.received_dbm(at);
-            if cell.beyond_radius_m(at) <= 0.0 && best.is_none_or(|(most, _)| received > most) {
-                best = Some((received, CellId(index as u16)));
-            }
-        }
-        best.map(|(_, cell)| cell)
-    }
-
-    /// Returns the cell with the least distance of a position beyond its radius, and that distance in metres; negative
-    /// inside.
-    pub fn nearest_cell(&self, at: &Position) -> (CellId, f64) {
-        let beyond = self.cells.iter().map(|cell| cell.beyond_radius_m(at));
-        let nearest = beyond
-            .enumerate()
-            .min_by(|one, other| one.1.total_cmp(&other.1));
-        nearest.map_or((CellId(0), f64::INFINITY), |(index, beyond)| {
-            (CellId(index as u16), beyond)
-        })
     }
 
     /// Returns the rate of one aircraft alone in a cell: its own limit, or the rate of QPSK ½ or of the fixed

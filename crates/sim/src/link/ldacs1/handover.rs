@@ -65,8 +65,8 @@ impl Network {
     /// Looks for the strongest cell whose radius covers the aircraft.
     fn search(&mut self, id: StationId, now: Instant) {
         let position = self.stations[id.0 as usize].position(now);
-        let Some(to) = self.air.config.strongest_cell(&position) else {
-            let (_, beyond) = self.air.config.nearest_cell(&position);
+        let Some(to) = self.air.config.cells.strongest(&position) else {
+            let (_, beyond) = self.air.config.cells.nearest(&position);
             return self.measure_after(id, now, beyond);
         };
         self.air
@@ -148,7 +148,7 @@ impl Network {
         if !station.is_alone {
             return false;
         }
-        let found = self.air.config.strongest_cell(&station.position(now));
+        let found = self.air.config.cells.strongest(&station.position(now));
         found.is_some_and(|better| self.received_dbm(id, better, now) > received)
     }
 

@@ -22,6 +22,7 @@ mod allocation;
 pub mod budget;
 mod cell;
 mod config;
+mod coverage;
 pub mod error_rate;
 pub mod error_table;
 mod exchange;

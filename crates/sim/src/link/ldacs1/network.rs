@@ -2,7 +2,7 @@
 
 use super::air::{Air, Task};
 use super::cell::Cell;
-use super::config::{CellConfig, NetworkConfig};
+use super::config::NetworkConfig;
 use super::queue::PRIORITIES;
 use super::station::{Attachment, Station};
 use crate::link::cells::{CellId, Direction, Event, Offered, Output, StationId, Way};
@@ -34,18 +34,8 @@ impl Network {
     /// Creates a network without aircraft. Its random draws depend on `seed` and on its name.
     pub fn new(config: NetworkConfig, seed: Seed) -> Network {
         let ids = || (0..config.cells.len()).map(|index| CellId(index as u16));
-        let overlap = |a: &CellConfig, b: &CellConfig| {
-            a.position.slant_distance_m(&b.position) < a.radius_m + b.radius_m
-        };
-        let neighbours = ids().map(|cell| {
-            let here = &config.cells[usize::from(cell.0)];
-            let others = ids().filter(|&other| other != cell);
-            others
-                .filter(|other| overlap(here, &config.cells[usize::from(other.0)]))
-                .collect()
-        });
         Network {
-            neighbours: neighbours.collect(),
+            neighbours: ids().map(|cell| config.cells.overlapping(cell)).collect(),
             cells: ids().map(Cell::new).collect(),
             stations: Vec::new(),
             air: Air::new(config, seed),

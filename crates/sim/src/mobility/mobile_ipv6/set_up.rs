@@ -276,7 +276,8 @@ impl World {
             }
             care_of.push((link, address));
         }
-        for cell in self.cells_of(access) {
+        let copying = mobility.multicast_buffering.is_some();
+        for cell in copying.then(|| self.cells_of(access)).into_iter().flatten() {
             let far = self.net.wires.base_station(cell);
             if self.net.neighbors(cell.radio).prefix(cell.cell) != agent.prefix {
                 group.extend(self.net.join(far, member, mobility));

@@ -241,7 +241,7 @@ fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed
             let later = Duration::from_nanos(draws.below(flier.jitter.as_nanos()));
             track = Arc::new(track.delayed(later));
         }
-        let cell = radio.config.strongest_cell(&track.position(Instant::ZERO));
+        let cell = radio.config.cells.strongest(&track.position(Instant::ZERO));
         network.add_station(Instant::ZERO, Arc::clone(&track), cell);
         let mobile = directory.mobile_at(flier.node.0);
         aircraft.push(AircraftRun {

@@ -4,6 +4,14 @@
 
 use super::*;
 use crate::link::DropReason;
+use crate::link::ldacs1::coverage::Cells;
+
+/// Sets Th2 of the first cell to the power at a distance in metres.
+fn force_below(config: &mut NetworkConfig, distance_m: f64) {
+    let mut cells = config.cells.to_vec();
+    cells[0].force_below_dbm = cells[0].forward.received_dbm(distance_m);
+    config.cells = Cells::new(cells);
+}
 
 fn names(ladder: &[(&'static str, f64)]) -> Vec<&'static str> {
     ladder.iter().map(|line| line.0).collect()
@@ -69,7 +77,7 @@ fn the_packet_bit_lets_packets_drain_first() {
         config.packet_bit = true;
         config.user_rate = Some(baton_proto::rate::DataRate::from_bits_per_second(31_500));
         // Below the power at 180 km, which is 22 s farther.
-        config.cells[0].force_below_dbm = config.cells[0].forward.received_dbm(180e3);
+        force_below(config, 180e3);
     });
     // 10 kB at 31.5 kbit/s are 2.5 s.
     let packets: Vec<PacketId> = (0..10)
@@ -115,7 +123,7 @@ fn below_th2_a_handover_is_forced() {
         config.packet_bit = true;
         config.user_rate = Some(baton_proto::rate::DataRate::from_bits_per_second(31_500));
         // 444 m farther than midway: two seconds.
-        config.cells[0].force_below_dbm = config.cells[0].forward.received_dbm(175.444e3);
+        force_below(config, 175.444e3);
     });
     let packets: Vec<PacketId> = (0..100)
         .map(|_| lab.offer(ms(5_900.0), 0, HOME, 993))

@@ -1,5 +1,6 @@
 //! Timelines and statistics of whole networks. Oracles: study D, the published latencies of L-DACS1, closed forms.
 
+mod coverage;
 mod handover;
 mod latency;
 mod sharing;
