@@ -36,6 +36,7 @@ fn text(mobiles: usize, seconds: u64) -> String {
          [home_agents.home]\nprefix = \"2001:db8:1::/64\"\nduplicate_address_detection = \"unique-prefix\"\n\
          buffering = {{ size = \"64 kB\" }}\n\
          [links.line]\nbetween = [\"ground\", \"home\"]\nkind = \"wired\"\ndelay = \"10 ms\"\n\
+         rate = \"10 Gbit/s\"\nqueue = \"1 GB\"\n\
          [links.radio]\nkind = \"ldacs1\"\nuser_rate = \"31.5 kbit/s\"\npacket_bit = true\n"
     );
     let pairs = mobiles.div_ceil(OF_A_PAIR);
