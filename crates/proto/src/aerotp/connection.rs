@@ -99,6 +99,8 @@ pub struct Connection {
     /// The path of the latest packet from the peer.
     pub(super) heard_path: usize,
     pub(super) last_heard: Instant,
+    /// Time since which an answer is awaited, if one is.
+    pub(super) awaited_since: Instant,
     pub(super) confirmed_here: u64,
     pub(super) confirmed_there: u64,
     pub(super) write_blocked: bool,
@@ -156,6 +158,7 @@ impl Connection {
             restored_there: 0,
             heard_path: 0,
             last_heard: now,
+            awaited_since: now,
             confirmed_here: 0,
             confirmed_there: 0,
             write_blocked: false,
