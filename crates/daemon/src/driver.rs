@@ -289,7 +289,7 @@ impl Driver {
                 MediumEvent::Restarted => {
                     let now = self.ports.now;
                     self.engine
-                        .handle_restarted_home_agent(now, owner, &mut self.ports);
+                        .handle_restarted_peer(now, owner, &mut self.ports);
                 }
                 MediumEvent::News(news) => owner.handle_news(self.ports.now, interface, &news),
             }

@@ -113,13 +113,13 @@ impl Engine {
     }
 
     /// Takes in a restart of a mobile node's home agent.
-    pub fn handle_restarted_home_agent(
+    pub fn handle_restarted_peer(
         &mut self,
         now: Instant,
         owner: &mut impl Owner,
         outlet: &mut impl Outlet,
     ) {
-        node::home_agent_restarted(&mut self.host, now);
+        node::peer_restarted(&mut self.host, now);
         self.drain(now, owner, outlet);
     }
 

@@ -22,7 +22,7 @@ pub enum MediumEvent {
     Up,
     /// Packets do not pass.
     Down,
-    /// The home agent at the other end has restarted, and has no state of this node.
+    /// The node at the other end has restarted, and has perhaps lost what it knew of this one.
     Restarted,
     /// The longest packet has changed, in bytes.
     Mtu(u32),

@@ -9,6 +9,7 @@ use crate::gateway::GatewayConfig;
 use crate::port::Port;
 use crate::routing::Routing;
 use baton_linux::netlink::RouteSocket;
+use baton_proto::gateways::aerotp::AerotpGateway;
 use baton_proto::host::Host;
 use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
@@ -241,10 +242,14 @@ fn binding_times(is_proven: bool) -> BindingTimes {
     }
 }
 
-/// Tells a mobile node that its home agent has restarted without its binding.
-pub fn home_agent_restarted(host: &mut Host, now: Instant) {
+/// Tells a node that its peer has restarted: a mobile node's home agent without its binding, or the other gateway of a pair
+/// without its connections.
+pub fn peer_restarted(host: &mut Host, now: Instant) {
     if let Some(mobile) = host.layer_mut::<MobileNode>() {
         mobile.home_agent_restarted(now);
+    }
+    if let Some(gateway) = host.layer_mut::<AerotpGateway>() {
+        gateway.peer_restarted(now);
     }
 }
 

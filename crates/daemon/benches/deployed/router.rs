@@ -203,7 +203,7 @@ impl Router {
                 Event::Down => self.link(now, place, false),
                 Event::Restarted => {
                     let (news, outgoing) = (&mut self.news, &mut self.outgoing);
-                    self.engine.handle_restarted_home_agent(now, news, outgoing);
+                    self.engine.handle_restarted_peer(now, news, outgoing);
                 }
                 _ => {}
             }

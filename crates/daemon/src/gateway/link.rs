@@ -192,6 +192,7 @@ impl Link {
                 Event::LossExpected(at) => self.expect_loss(now, Source::Peer, at),
                 Event::Down => self.events.push_back(MediumEvent::Down),
                 Event::PacketMtu(_) => self.tell_parameters(now),
+                Event::Restarted => self.events.push_back(MediumEvent::Restarted),
                 Event::Suspect => self.sockets.view.event("is suspect"),
                 _ => {}
             }

@@ -21,6 +21,17 @@ use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 pub const LINKS: usize = 2;
 /// Rate of each link, if the gateways are told it.
 pub type ToldRates = [Option<DataRate>; LINKS];
+/// Port of datagrams that go ahead of all else.
+pub const CONTROL: u16 = 5003;
+const RULES: &str = r#"
+[[rules]]
+port = 5003
+mode = "unreliable-datagram"
+class = 7
+
+[[rules]]
+mode = "near-reliable"
+"#;
 /// Interface to the machines behind a gateway.
 const INSIDE: InterfaceId = InterfaceId(LINKS);
 const HEADERS: u64 = 20 + 8 + OVERHEAD as u64;
@@ -95,7 +106,7 @@ impl Gateway {
             format!("[[links]]\nname = \"{link}\"\nlisten = \"{address}\"\n")
         };
         let text = format!(
-            "private_key = \"-\"\nnetworks = [\"{networks}\"]\npeer = {{ public_key = \"{public_key}\" }}\n{}{}",
+            "private_key = \"-\"\nnetworks = [\"{networks}\"]\npeer = {{ public_key = \"{public_key}\" }}\n{}{}{RULES}",
             link(0),
             link(1)
         );
@@ -209,6 +220,10 @@ impl Gateway {
                     self.tell(now, link, LinkEvent::Up, outgoing);
                 }
                 Some(Event::Down) => self.tell(now, link, LinkEvent::Down, outgoing),
+                Some(Event::Restarted) => {
+                    self.engine
+                        .handle_restarted_peer(now, &mut Events::default(), outgoing);
+                }
                 Some(Event::PacketMtu(_)) => self.tell_parameters(now, link, outgoing),
                 Some(_) => {}
                 None => break,

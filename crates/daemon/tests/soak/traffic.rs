@@ -1,14 +1,14 @@
 //! A client and a server: transfers in both directions, and datagrams.
 
-use super::gateway::{Events, Outgoing};
+use super::gateway::{CONTROL, Events, Outgoing};
 use super::numbers::Numbers;
 use baton_daemon::engine::Engine;
 use baton_proto::host::{Host, HostEvent, SocketEvent, SocketId};
 use baton_proto::interface::{InterfaceId, LinkEvent};
-use baton_proto::packet::{Packet, Payload, pattern_byte};
+use baton_proto::packet::{Body, Packet, Payload, pattern_byte};
 use baton_proto::tcp::Endpoint;
 use baton_proto::tcp::profile::Profile;
-use baton_proto::time::Instant;
+use baton_proto::time::{Duration, Instant};
 use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
 
@@ -101,6 +101,7 @@ pub struct Traffic {
     reset: u64,
     datagrams: u64,
     arrived: BTreeSet<u64>,
+    pub control_delays: Vec<Duration>,
     /// At each restart of a gateway, the latest datagram that had arrived, and the number sent.
     restarts: Vec<(u64, u64)>,
 }
@@ -150,6 +151,7 @@ impl Traffic {
             [(CLIENT, 50), (SERVER, 51)].map(|(address, secret)| Machine::new(address, secret));
         server.host().tcp_listen(PORT, Profile::linux_6(), 64, None);
         server.host().udp_bind(DATAGRAMS);
+        server.host().udp_bind(CONTROL);
         client.host().udp_bind(DATAGRAMS);
         Traffic {
             client,
@@ -159,6 +161,7 @@ impl Traffic {
             reset: 0,
             datagrams: 0,
             arrived: BTreeSet::new(),
+            control_delays: Vec::new(),
             restarts: Vec::new(),
         }
     }
@@ -199,15 +202,40 @@ impl Traffic {
         });
     }
 
-    /// Begins a transfer of so many bytes to the server, which answers with one.
-    pub fn upload(&mut self, now: Instant, bytes: u64) {
-        self.transfer(now, [bytes, 1]);
+    /// Begins a transfer of so many bytes to the server, or from it, and one byte in the other direction.
+    pub fn bulk(&mut self, now: Instant, is_upload: bool, bytes: u64) {
+        let bytes = if is_upload { [bytes, 1] } else { [1, bytes] };
+        self.transfer(now, bytes);
     }
 
-    /// Returns the bytes of the transfer under way that the server has read.
-    pub fn uploaded(&self) -> u64 {
-        let server = self.transfers.first().and_then(|it| it.server.as_ref());
-        server.map_or(0, |server| server.read)
+    /// Returns the bytes that have come in the direction of the transfer under way that has come further.
+    pub fn carried(&self) -> Option<u64> {
+        let transfer = self.transfers.first()?;
+        let uploaded = transfer.server.as_ref().map_or(0, |server| server.read);
+        Some(uploaded.max(transfer.client.read))
+    }
+
+    /// Sends a datagram of the control stream, an IP packet of 1000 bytes.
+    pub fn send_control(&mut self, now: Instant) {
+        let mut bytes = now.as_nanos().to_be_bytes().to_vec();
+        bytes.resize(1000 - 28, 0);
+        let to = Endpoint {
+            address: SERVER.into(),
+            port: CONTROL,
+        };
+        let payload = Payload::Bytes(bytes.into());
+        self.client.host().udp_send(DATAGRAMS, to, payload, None);
+    }
+
+    /// Takes the delay of a packet, if it is of the control stream.
+    pub fn note_control(&mut self, now: Instant, packet: &Packet) {
+        if let Body::Udp(header, Payload::Bytes(bytes)) = &packet.body
+            && header.destination_port == CONTROL
+        {
+            let sent = u64::from_be_bytes(bytes[..8].try_into().unwrap());
+            self.control_delays
+                .push(now.saturating_since(Instant::from_nanos(sent)));
+        }
     }
 
     /// Lets the applications do their work.
@@ -244,7 +272,7 @@ impl Traffic {
                     let end = ends.find(|end| end.socket == socket);
                     note(end, event, "the server's");
                 }
-                HostEvent::Datagram { payload, .. } => {
+                HostEvent::Datagram { port, payload, .. } if port == DATAGRAMS => {
                     let Payload::Bytes(bytes) = payload else {
                         panic!("a datagram that was not encoded");
                     };

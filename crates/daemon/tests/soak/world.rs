@@ -12,8 +12,12 @@ use std::collections::BTreeMap;
 const BEHIND: Duration = Duration::from_millis(1);
 /// Interval of the applications' work.
 const TICK: Duration = Duration::from_millis(20);
-/// The same for a program that only uploads, so that no buffer of its TCP runs empty.
-const UPLOAD_TICK: Duration = Duration::from_millis(2);
+/// The same for a program that only uploads or downloads, so that no buffer of its TCP runs empty.
+const BULK_TICK: Duration = Duration::from_millis(2);
+/// Longest time of a bulk transfer.
+const LONGEST_BULK: Duration = Duration::from_secs(120);
+/// Interval of the control stream's datagrams: 1 Mbit/s.
+const CONTROL_INTERVAL: Duration = Duration::from_millis(8);
 /// Turns at one moment, more than it can ever need.
 const MOST_TURNS: u32 = 100_000;
 
@@ -75,17 +79,48 @@ impl World {
         }
     }
 
-    /// Uploads so many bytes; returns how long it took, or `None` if it would take longer than `within`.
-    pub fn upload(&mut self, bytes: u64, within: Duration) -> Option<Duration> {
+    /// Uploads so many bytes (true) or downloads them, while links go down and up at these times; returns how many had come
+    /// by when.
+    pub fn transfer(
+        &mut self,
+        (is_upload, bytes): (bool, u64),
+        changes: &[(Duration, usize, bool)],
+    ) -> Vec<(Duration, u64)> {
         let begun = self.now;
-        self.traffic.upload(begun, bytes);
-        while self.now < begun + within {
-            self.run_until(self.now + UPLOAD_TICK);
-            if self.traffic.uploaded() == bytes {
-                return Some(self.now.saturating_since(begun));
+        self.traffic.bulk(begun, is_upload, bytes);
+        let mut changes = changes.iter().peekable();
+        let mut course = Vec::new();
+        loop {
+            let since = self.now.saturating_since(begun);
+            assert!(since < LONGEST_BULK, "{:?}", course.last());
+            while let Some(&(_, link, is_up)) = changes.next_if(|(at, ..)| *at <= since) {
+                let directions = self.channels[link].iter_mut();
+                directions.for_each(|channel| channel.is_up = is_up);
+            }
+            self.run_until(self.now + BULK_TICK);
+            let come = self.traffic.carried().unwrap_or(bytes);
+            course.push((self.now.saturating_since(begun), come));
+            if come == bytes {
+                return course;
             }
         }
-        None
+    }
+
+    /// Sends a control stream for so long beside an upload, from a second after its start; returns the delays of its
+    /// datagrams.
+    pub fn control(&mut self, duration: Duration) -> Vec<Duration> {
+        self.traffic.bulk(self.now, true, u64::MAX);
+        let mut next = self.now + Duration::from_secs(1);
+        let end = next + duration;
+        while self.now < end {
+            if self.now >= next {
+                next += CONTROL_INTERVAL;
+                self.traffic.send_control(self.now);
+                self.turn();
+            }
+            self.run_until(self.now + BULK_TICK);
+        }
+        core::mem::take(&mut self.traffic.control_delays)
     }
 
     /// Runs for so many seconds without anything new.
@@ -179,6 +214,7 @@ impl World {
                     self.send_from(0, packets);
                 }
                 Arrival::AtMachine(_, packet) => {
+                    self.traffic.note_control(now, &packet);
                     let packets = self.traffic.server.take(now, packet);
                     self.send_from(1, packets);
                 }

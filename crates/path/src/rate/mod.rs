@@ -125,6 +125,8 @@ pub(crate) struct Finder {
     is_untried: bool,
     /// Datagrams sent and lost while there was no queue.
     random: [f64; 2],
+    /// Counter below which datagrams left before the path was down.
+    forgotten: u64,
     /// Start of the round trip, its end as a counter, and its shortest delay of the queue.
     round: Option<Point>,
     round_end: u64,
@@ -163,6 +165,7 @@ impl Finder {
             trains: Trains::start(),
             is_untried: false,
             random: [0.0; 2],
+            forgotten: 0,
             round: None,
             round_end: 0,
             round_queue: f64::INFINITY,
@@ -203,8 +206,11 @@ impl Finder {
         }
     }
 
-    /// Forgets the measurements of a path that was down, or whose peer has restarted. The rate is searched from half.
+    /// Forgets the measurements of a path that was down, or whose peer has restarted, and what was in flight. The rate is
+    /// searched from half.
     pub(crate) fn restart(&mut self, now: Instant) {
+        self.forgotten = self.flight.next();
+        self.flight.report(self.forgotten);
         self.samples = Samples::new(now);
         self.round = None;
         self.bandwidth = (self.bandwidth / 2.0).max(LEAST_RATE);
@@ -253,6 +259,9 @@ impl Finder {
             next: heard.next.min(self.flight.next()),
             ..*heard
         };
+        if heard.next <= self.forgotten {
+            return;
+        }
         let departed = self.flight.report(heard.next);
         let was_known = self.samples.round_trip().is_some();
         let drains = matches!(self.state, State::Drain(false));

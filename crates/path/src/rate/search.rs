@@ -102,7 +102,15 @@ impl Finder {
             Found::Rate(rate) => {
                 self.bandwidth = self.carried(rate);
                 self.peak = self.peak.max(self.bandwidth);
-                self.begin(State::Probe(self.careful_probe()));
+                let told = self.told.filter(|told| self.bandwidth >= FOLLOWS * told);
+                match told {
+                    // A probe would send no more than this.
+                    Some(told) => {
+                        self.bandwidth = told;
+                        self.begin(State::Cruise);
+                    }
+                    None => self.begin(State::Probe(self.careful_probe())),
+                }
             }
             Found::AtLeast(rate) => {
                 self.bandwidth = self.bandwidth.max(self.carried(rate));

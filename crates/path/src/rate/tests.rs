@@ -203,6 +203,40 @@ fn a_train_tries_a_rate_that_is_told() {
     assert!((found - 1e6).abs() < 1e4, "{found}");
 }
 
+/// A train of which ten datagrams of 1,000 bytes arrive 8 ms apart confirms a word of 1.02 Mbit/s, of which 0.98 is sent.
+#[test]
+fn a_train_near_a_rate_that_is_told_confirms_it() {
+    let mut finder = Finder::new(at(0), 0);
+    finder.set_rate(at(0), Some(DataRate::from_bits_per_second(1_020_000)));
+    send_train(&mut finder, at(0));
+    finder.reported(at(40), &heard(1, 1, 972, 20));
+    finder.reported(at(112), &heard(10, 10, 9_720, 92));
+    let used = finder.pace(at(112)).rate.bits_per_second();
+    assert!(used.abs_diff(999_600) < 10, "{used}");
+}
+
+/// What left before a path was down fills it no more when it is back, and its reports say nothing.
+#[test]
+fn a_path_that_was_down_has_nothing_in_flight() {
+    let mut finder = Finder::new(at(0), 0);
+    let mut sent = 0;
+    let mut fill = |finder: &mut Finder, now: u64| {
+        while finder.pace(at(now)).departure != Instant::NEVER {
+            finder.sent(at(now), 1_500, true);
+            sent += 1;
+        }
+        sent
+    };
+    let before = fill(&mut finder, 0);
+    finder.restart(at(5_000));
+    assert!(fill(&mut finder, 5_000) > before);
+    finder.reported(at(5_010), &heard(before, 3, 3 * 1_472, 4_990));
+    assert!(finder.samples.newest().is_none());
+    finder.reported(at(5_040), &heard(before + 1, 4, 4 * 1_472, 5_020));
+    let queue = finder.samples.newest().map(|point| point.queue);
+    assert_eq!(queue, Some(0.0));
+}
+
 /// Checks RFC 9438, section 4.2: K is the cube root of `W_max * (1 - beta) / C`, for 1,000 segments 9.09 s.
 #[test]
 fn a_window_is_again_at_its_maximum_after_the_time_of_rfc_9438() {

@@ -99,6 +99,10 @@ pub struct Connection {
     /// The path of the latest packet from the peer.
     pub(super) heard_path: usize,
     pub(super) last_heard: Instant,
+    /// Time since which an answer is awaited, if one is.
+    pub(super) awaited_since: Instant,
+    /// True until the peer answers, if it has perhaps lost the connection.
+    pub(super) is_doubtful: bool,
     pub(super) confirmed_here: u64,
     pub(super) confirmed_there: u64,
     pub(super) write_blocked: bool,
@@ -156,6 +160,8 @@ impl Connection {
             restored_there: 0,
             heard_path: 0,
             last_heard: now,
+            awaited_since: now,
+            is_doubtful: false,
             confirmed_here: 0,
             confirmed_there: 0,
             write_blocked: false,
@@ -317,6 +323,16 @@ impl Connection {
     /// Takes in that the packet just passed in was marked with congestion. The next MACK tells the peer.
     pub fn note_congestion(&mut self) {
         self.paths[self.heard_path].arrivals.congestion = self.answers();
+    }
+
+    /// Takes in that the peer has restarted, and has perhaps lost the connection: asks it from `at` on until it answers,
+    /// by a MACK or a reset.
+    pub fn doubt_peer(&mut self, at: Instant) {
+        self.is_doubtful = self.is_known && self.configuration.mode.repeats();
+        if self.waits_for_peer() && self.probing.at.is_none() {
+            self.probing.at = Some(at);
+            self.awaited_since = at;
+        }
     }
 
     fn probe_at_once(&mut self) {
@@ -590,6 +606,7 @@ impl Connection {
             && (self.sender.waits()
                 || self.sender.is_shut()
                 || self.is_unconfirmed()
+                || self.is_doubtful
                 || self.ending.sent > 0 && !self.ending.delivered
                 || self.opening_sent && !self.is_known)
     }

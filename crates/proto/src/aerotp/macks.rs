@@ -32,6 +32,7 @@ impl Connection {
             }
         }
         self.probing = Probing::default();
+        self.is_doubtful = false;
         self.paths[self.heard_path].peer_error_rate = mack.error_rate;
         let heard = (self.heard_path, Self::echoed(now, mack));
         let mut new = self.sender.arrived(

@@ -159,14 +159,18 @@ impl Connection {
         header.block = blocks.and_then(|blocks| blocks.place(is_leaving));
         let spare = header.block.map_or(0, |_| REPAIR_OVERHEAD);
         let around = header.wire_length() + PAYLOAD_CRC + spare;
-        let room = self.packet_room().saturating_sub(around);
+        let [least, own] =
+            [self.packet_room(), self.paths[path].room()].map(|room| room.saturating_sub(around));
         let fitting = packet.saturating_sub(self.paths[path].ip_header() + around);
-        let wanted = fitting
-            .saturating_sub(protection.strength.bytes() as u32)
-            .min(room);
-        let chunk = self.sender.take((wanted, room), probe)?;
+        let fitting = fitting.saturating_sub(protection.strength.bytes() as u32);
+        // A repair packet is as long as the longest of its block, and fits any path.
+        let wanted = match header.block {
+            Some(_) => fitting.min(least),
+            None => fitting,
+        };
+        let chunk = self.sender.take((wanted, least), probe)?;
         // A record that is larger than planned leaves less room for the code.
-        let left = room - chunk.payload.length().min(room);
+        let left = own - chunk.payload.length().min(own);
         let words = u32::from(protection.strength.words()).min(left / 4) as u16;
         header.protection.strength = Strength::from_words(words).unwrap_or(Strength::NONE);
         header.sequence = self.wire_sequence(chunk.start);

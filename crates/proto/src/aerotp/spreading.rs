@@ -47,8 +47,8 @@ impl Connection {
         free.min_by_key(|&(_, free_at)| free_at)
     }
 
-    /// Returns the largest packet, in bytes behind the IP header: the least of all paths, since data lost on one may be
-    /// retransmitted on any.
+    /// Returns the largest packet that any path takes, in bytes behind the IP header: a record that is lost on one may be
+    /// retransmitted on any, in one piece.
     pub(super) fn packet_room(&self) -> u32 {
         let rooms = self.paths.iter().map(|path| path.room());
         rooms.min().unwrap_or(0)

@@ -14,6 +14,9 @@ impl Connection {
         if self.probing.at.is_some() {
             return;
         }
+        if self.probing.tries == 0 {
+            self.awaited_since = now;
+        }
         let pause = Self::next_question(self.answer_within(), self.probing.tries);
         self.probing.at = Some(now + pause);
     }
@@ -48,6 +51,13 @@ impl Connection {
         self.waits_for_peer() || !self.answers() && self.peer.is_some()
     }
 
+    /// Returns the time at which a silent peer is given up. The silence of a connection without traffic does not count.
+    fn give_up_at(&self) -> Option<Instant> {
+        let since = self.last_heard.max(self.awaited_since);
+        self.expects_peer()
+            .then(|| since + self.configuration.close_timeout)
+    }
+
     /// Closes what is over.
     pub(super) fn settle(&mut self, now: Instant) {
         let sent_all = self.ending.delivered && !self.is_unconfirmed()
@@ -69,15 +79,12 @@ impl Connection {
             return None;
         }
         let waits = self.waits_for_peer();
-        let give_up = self
-            .expects_peer()
-            .then(|| self.last_heard + self.configuration.close_timeout);
         let is_up = self.paths.iter().any(|path| path.is_up);
         let probe = self.probing.at.filter(|_| waits && is_up);
         [
             self.mack_due.filter(|_| is_up),
             probe,
-            give_up,
+            self.give_up_at(),
             self.receiver.gap_until(),
             self.ending.repeat_at.filter(|_| is_up),
             self.blocks
@@ -116,7 +123,7 @@ impl Connection {
             self.give_up_gaps(now);
             self.after_arrival(now);
         }
-        if self.expects_peer() && self.last_heard + self.configuration.close_timeout <= now {
+        if due(self.give_up_at()) {
             self.end(Event::TimedOut);
         } else if due(self.over_at) {
             self.end(Event::Closed);

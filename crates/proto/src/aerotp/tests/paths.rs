@@ -157,6 +157,25 @@ fn a_path_that_is_said_to_be_down_carries_nothing_and_its_share_moves() {
     assert!((12..=60).contains(&again), "{again}");
 }
 
+/// Data that is lost on the path with the longer packets goes over the other in pieces.
+#[test]
+fn packets_are_as_long_as_their_path_takes() {
+    const SHORT: u32 = 1000;
+    let mut pair = two_paths(with_mode(Mode::Reliable), (5, 10), (5, 30));
+    pair.a.set_mtu(PathId(0), SHORT);
+    outage(&mut pair, 1.0, 100.0);
+    pair.write(2_000_000);
+    pair.a.close();
+    pair.seconds(20.0);
+    pair.assert_read(2_000_000);
+    assert!(pair.a.statistics().retransmitted > 10);
+    let longest = [HERE, SECOND].map(|address| {
+        let sent = pair.log.iter().filter(|(_, _, it)| it.ip.source == address);
+        sent.map(|(_, _, packet)| packet.wire_length()).max()
+    });
+    assert_eq!(longest, [Some(SHORT), Some(MTU)]);
+}
+
 /// The end of a transfer stands alone on the path that dies.
 #[test]
 fn what_was_last_on_a_dead_path_goes_over_the_other() {

@@ -45,6 +45,20 @@ fn after_handover(is_told: bool) -> f64 {
     first.as_secs_f64() - reconnected
 }
 
+/// Ten minutes without traffic are no silence of the peer.
+#[test]
+fn a_connection_without_traffic_stays_and_goes_on() {
+    for mode in [Mode::Reliable, Mode::NearReliable] {
+        let mut pair = Pair::new(with_mode(mode), study_path(0.0, 1));
+        pair.write(10_000);
+        pair.seconds(600.0);
+        pair.write(10_000);
+        pair.seconds(610.0);
+        pair.assert_read(20_000);
+        assert!(!pair.saw(End::A, Event::TimedOut));
+    }
+}
+
 /// A deadline at which nothing can be done would keep its caller waiting for ever.
 #[test]
 fn an_end_is_not_repeated_over_a_link_that_is_down() {

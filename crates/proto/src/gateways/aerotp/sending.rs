@@ -209,6 +209,21 @@ impl AerotpGateway {
         }
     }
 
+    /// Takes in that the other gateway has restarted: asks it after each connection until it answers, by a reset if it has
+    /// lost it. An end that only waits would not learn of that.
+    pub fn peer_restarted(&mut self, now: Instant) {
+        /// Bits between two questions at the rate of a link: they take a tenth of it (chosen).
+        const APART: u64 = 10 * 150 * 8;
+        let link = self.links.first_free();
+        let pause = link.and_then(|(_, link)| link.rate().transmission_time(APART));
+        let mut at = now;
+        for (ends, splice) in &mut self.splices {
+            splice.aerotp.doubt_peer(at);
+            self.touched.insert(*ends);
+            at += pause.unwrap_or_default();
+        }
+    }
+
     /// Leaves the links that have fallen silent, for all connections.
     pub(super) fn note_silence(&mut self, now: Instant) {
         while let Some(path) = self.links.poll_silence(now) {

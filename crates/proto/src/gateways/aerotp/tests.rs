@@ -394,6 +394,38 @@ fn a_restart_of_the_other_gateway_resets_connections_over_authenticated_links_al
     }
 }
 
+/// The client has its connection, and only waits. Its gateway asks until the other one, of which it hears that it has
+/// restarted, answers by a reset; a connection that is still there stays.
+#[test]
+fn a_client_that_only_waits_learns_of_a_restart() {
+    for is_lost in [true, false] {
+        let rules = rules(Mode::NearReliable);
+        let mut row = row(rules.clone());
+        for node in [1, 2] {
+            let gateway = row.hosts[node].layer_mut::<AerotpGateway>().unwrap();
+            gateway.leave_authentication_to_links();
+        }
+        let (mut row, client) = begin(row);
+        row.run_until(at(500));
+        let connection = row.hosts[0].connection_mut(client).unwrap();
+        connection.write_pattern(7, 1_000);
+        row.run_until(at(10_000));
+        let gateway = row.hosts[2].layer_mut::<AerotpGateway>().unwrap();
+        if is_lost {
+            let links = [(InterfaceId(0), DataRate::from_bits_per_second(RATE))];
+            *gateway = AerotpGateway::new(&links, rules, [22; 16]);
+            gateway.leave_authentication_to_links();
+        }
+        // The first question is lost.
+        row.decide(outage(at(10_000)..at(10_030)));
+        let gateway = row.hosts[1].layer_mut::<AerotpGateway>().unwrap();
+        gateway.peer_restarted(at(10_000));
+        row.run_until(at(11_000));
+        assert_eq!(row.seen(0, SocketEvent::Reset).is_some(), is_lost);
+        assert_eq!(row.carried(1), usize::from(!is_lost));
+    }
+}
+
 /// Openings without a second packet are dropped to make room; later connections still get in.
 #[test]
 fn a_flood_of_openings_is_bounded() {
