@@ -19,10 +19,10 @@ links.path = { between = ["server", "laptop"], kind = "wired", rate = "4 Mbit/s"
 flows = [{ name = "download", from = "server", to = "laptop" }]
 """
 #: Never needed by a command on one run, in a pipe, without a figure to print.
-OTHERS = {"matplotlib", "pandas", "plotly", "pydantic", "rich", "scipy", "typer", "xml"}
+OTHERS = {"matplotlib", "pandas", "plotly", "pyarrow", "pydantic", "rich", "scipy", "typer", "xml"}
 OTHERS |= {"baton.live", "baton.compare"}
 #: Needed by the report alone.
-REPORT = {"numpy", "pyarrow", "baton.report"}
+REPORT = {"numpy", "baton.report"}
 #: Notes the modules and the bytes that were compressed at once.
 PROBE = """import atexit, sys, zlib
 from pathlib import Path

@@ -1,5 +1,6 @@
 //! Arrow tables for Python, without copies.
 
+use crate::columns::{self, Column};
 use crate::errors::from_record;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
@@ -38,6 +39,15 @@ impl Table {
     }
 }
 
+impl From<RecordBatch> for Table {
+    fn from(batch: RecordBatch) -> Table {
+        Table {
+            schema: batch.schema(),
+            batches: vec![batch],
+        }
+    }
+}
+
 #[pymethods]
 impl Table {
     /// The schema, by Arrow's PyCapsule interface.
@@ -59,6 +69,11 @@ impl Table {
         let reader = RecordBatchIterator::new(batches, self.schema.clone());
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// Returns a column. Raises `ValueError` if there is none of this name.
+    fn column(&self, name: &str) -> PyResult<Column> {
+        columns::column_of(&self.schema, &self.batches, name)
     }
 
     /// A `pandas.DataFrame`. Raises `ImportError` that says what to install.
