@@ -43,6 +43,7 @@ __all__ = [
     "json_schema",
     "quantity",
     "sweep_run",
+    "table_column",
 ]
 
 class BatonError(Exception):
@@ -225,9 +226,6 @@ class Table:
     @property
     def column_names(self) -> list[str]:
         """Names of the columns."""
-
-    def column(self, name: str) -> Column:
-        """Returns a column. Raises `ValueError` if there is none of this name."""
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame`. Raises `ImportError` that says what to install."""
@@ -1392,6 +1390,9 @@ def json_remedies() -> str:
 
 def json_schema() -> str:
     """The JSON Schema (draft 2020-12) of scenario files, as text."""
+
+def table_column(table: Table, name: str) -> Column:
+    """Returns a column of a table in memory. Raises `ValueError` if there is none of this name."""
 
 def quantity(format: str, text: str) -> float:
     """A text with a unit, such as `5 Mbit/s`, as a number in base units; read as a scenario's value is.

@@ -3,8 +3,6 @@
 mod builder;
 
 use crate::table::Table;
-use arrow_array::RecordBatch;
-use arrow_schema::Schema;
 use baton_sim::record;
 use builder::Builder;
 use pyo3::exceptions::PyValueError;
@@ -130,10 +128,11 @@ impl Column {
     }
 }
 
-/// Returns a column of a table in memory.
-pub(crate) fn column_of(schema: &Schema, batches: &[RecordBatch], name: &str) -> PyResult<Column> {
-    let mut column = Builder::new(schema, name)?;
-    for batch in batches {
+/// Returns a column of a table in memory. Raises `ValueError` if there is none of this name.
+#[pyfunction]
+pub(crate) fn table_column(table: &Table, name: &str) -> PyResult<Column> {
+    let mut column = Builder::new(table.schema(), name)?;
+    for batch in table.batches() {
         column.add(batch, None)?;
     }
     Ok(column.finished())

@@ -29,7 +29,7 @@ mod _baton {
     #[pymodule_export]
     use super::build_commit;
     #[pymodule_export]
-    use super::columns::{Batches, Column, TableFile};
+    use super::columns::{Batches, Column, TableFile, table_column};
     #[pymodule_export]
     use super::connection::{Connection, Listener};
     #[pymodule_export]

@@ -1,6 +1,5 @@
 //! Arrow tables for Python, without copies.
 
-use crate::columns::{self, Column};
 use crate::errors::from_record;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
@@ -23,6 +22,16 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Columns and metadata.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The rows.
+    pub(crate) fn batches(&self) -> &[RecordBatch] {
+        &self.batches
+    }
+
     /// The table of a run; one in a file is read from `folder`.
     pub(crate) fn of(table: &record::Table, folder: Option<&Path>) -> PyResult<Table> {
         match table {
@@ -69,11 +78,6 @@ impl Table {
         let reader = RecordBatchIterator::new(batches, self.schema.clone());
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
-    }
-
-    /// Returns a column. Raises `ValueError` if there is none of this name.
-    fn column(&self, name: &str) -> PyResult<Column> {
-        columns::column_of(&self.schema, &self.batches, name)
     }
 
     /// A `pandas.DataFrame`. Raises `ImportError` that says what to install.

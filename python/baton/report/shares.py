@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from baton._baton import Column, Table, TableFile
+from baton._baton import Column, Table, TableFile, table_column
 
 from .arrow import Names, names_of, numbers_of
 
@@ -29,13 +29,13 @@ Key = tuple[str, str]
 
 
 def share_of_packets(file: TableFile, every: int, most: int) -> Callable[[str], Column]:
-    """Returns the columns of all rows of every `every`th packet, and of all packets that were lost, retransmitted or open
+    """Returns columns of all rows of every `every`th packet, and of all packets that were lost, retransmitted or open
     a connection.
 
     These are never left out, unless they alone have more than `most` rows: then they are thinned too.
     """
     matter = _that_matter(file, most)
-    packets = (numbers_of(batch.column("packet")) for batch in file.batches(["packet"]))
+    packets = (numbers_of(table_column(batch, "packet")) for batch in file.batches(["packet"]))
     chosen = b"".join(((packet % every == 0) | np.isin(packet, matter)).tobytes() for packet in packets)
     return lambda name: file.column(name, chosen)
 
@@ -44,8 +44,8 @@ def _that_matter(file: TableFile, most: int) -> np.ndarray:
     """Returns the numbers of the packets that matter; of too many, those divisible by a power of two."""
     found, each, rows, last = np.zeros(0, np.uint64), 1, 0, 0
     for batch in file.batches(["packet", "fate", "retransmission", "flags"]):
-        fate, flags = names_of(batch.column("fate")), names_of(batch.column("flags"))
-        packet, again = numbers_of(batch.column("packet")), numbers_of(batch.column("retransmission"))
+        fate, flags = names_of(table_column(batch, "fate")), names_of(table_column(batch, "flags"))
+        packet, again = numbers_of(table_column(batch, "packet")), numbers_of(table_column(batch, "retransmission"))
         uneventful = np.isin(fate.codes, [fate.code("delivered"), fate.code("under way")])
         opens = np.array([*("SYN" in value for value in flags.values), False])[flags.codes]
         chosen = packet[~uneventful | again.astype(bool) | opens]
@@ -68,7 +68,7 @@ def share_of_series(file: TableFile, most: int) -> dict[Key, Series]:
         key: _Stretches(count, -(-count // max(limit // 4, 1)) if count > limit else 1) for key, count in counts.items()
     }
     for key, rows, batch in _by_key(file.batches(["time_ns", "subject", "series", "value"])):
-        time, value = (numbers_of(batch.column(name)) for name in ("time_ns", "value"))
+        time, value = (numbers_of(table_column(batch, name)) for name in ("time_ns", "value"))
         parts[key].add(time[rows], value[rows])
     return {key: part.series() for key, part in parts.items()}
 
@@ -127,7 +127,7 @@ def outstanding(value: np.ndarray, length: int) -> np.ndarray:
 def _by_key(batches: Iterable[Table]) -> Iterator[tuple[Key, np.ndarray, Table]]:
     """Returns for each series in each batch its key, its rows in the batch, and the batch."""
     for batch in batches:
-        subject, quantity = names_of(batch.column("subject")), names_of(batch.column("series"))
+        subject, quantity = names_of(table_column(batch, "subject")), names_of(table_column(batch, "series"))
         for number, rows in grouped(subject.codes.astype(np.int64) * len(quantity.values) + quantity.codes):
             yield key_of(number, subject, quantity), rows, batch
 

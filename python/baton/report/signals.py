@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from baton._baton import Column, Table, TableFile
+from baton._baton import Column
 
 from .arrow import names_of, values_of
 
@@ -34,9 +35,9 @@ class Signal:
     fate: str | None
 
 
-def signals_of(table: Table | TableFile) -> list[Signal]:
-    """Returns the rows in order of the times at which they were sent."""
-    columns = [_listed(table.column(name)) for name in COLUMNS]
+def signals_of(column: Callable[[str], Column]) -> list[Signal]:
+    """Returns the rows of a table, of which `column` reads columns, in order of the times at which they were sent."""
+    columns = [_listed(column(name)) for name in COLUMNS]
     return sorted((Signal(*row) for row in zip(*columns, strict=True)), key=lambda signal: signal.sent_ns)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from baton import Result
-from baton._baton import Column, Table, TableFile
+from baton._baton import Column, TableFile, table_column
 from baton.errors import refuse_newer
 from baton.stored import read_manifest, read_summary
 from baton.summary import main_flows
@@ -110,7 +111,8 @@ def read_run(folder: Path) -> Run:
     tables = {name: table_file(folder / f"{name}.parquet") for name in ("packets", "series", "signals")}
     packets = _read_packets(tables["packets"]) if tables["packets"] is not None else None
     series = _read_series(tables["series"]) if tables["series"] is not None else None
-    signals = _signals(tables["signals"])
+    told = tables["signals"]
+    signals = signals_of(told.column) if told is not None and len(told) <= MOST_SIGNALS else []
     return Run(folder, manifest, summary, packets, series, signals, left_out, what_happened(whole), whole)
 
 
@@ -124,9 +126,9 @@ def run_of(result: Result) -> Run:
         Path(),
         result.manifest,
         result.summary,
-        _packets(packets.column, len(packets)) if packets is not None else None,
-        _series(series) if series is not None else None,
-        _signals(signals),
+        _packets(partial(table_column, packets), len(packets)) if packets is not None else None,
+        _series(partial(table_column, series)) if series is not None else None,
+        signals_of(partial(table_column, signals)) if signals is not None and len(signals) <= MOST_SIGNALS else [],
     )
 
 
@@ -168,16 +170,11 @@ def _packets(column: Callable[[str], Column], recorded: int, every: int = 1) -> 
 
 
 def _read_series(file: TableFile) -> dict[tuple[str, str], Series]:
-    return share_of_series(file, MOST_VALUES) if len(file) > MOST_VALUES else _series(file)
+    return share_of_series(file, MOST_VALUES) if len(file) > MOST_VALUES else _series(file.column)
 
 
-def _series(table: Table | TableFile) -> dict[tuple[str, str], Series]:
-    time, value = numbers_of(table.column("time_ns")), numbers_of(table.column("value"))
-    subject, quantity = names_of(table.column("subject")), names_of(table.column("series"))
+def _series(column: Callable[[str], Column]) -> dict[tuple[str, str], Series]:
+    time, value = numbers_of(column("time_ns")), numbers_of(column("value"))
+    subject, quantity = names_of(column("subject")), names_of(column("series"))
     codes = subject.codes.astype(np.int64) * len(quantity.values) + quantity.codes
     return {key_of(number, subject, quantity): Series(time[rows], value[rows]) for number, rows in grouped(codes)}
-
-
-def _signals(table: Table | TableFile | None) -> list[Signal]:
-    """Returns the signals of a run, unless they are too many for charts."""
-    return signals_of(table) if table is not None and 0 < len(table) <= MOST_SIGNALS else []

@@ -98,12 +98,17 @@ impl Builder {
     fn add_dictionary(&mut self, array: &ArrayRef, rows: Rows<'_>) {
         let column = array.as_dictionary::<Int32Type>();
         let names = column.values().as_string::<i32>();
-        let codes: Vec<i32> = (0..names.len())
-            .map(|place| self.code_of(names.value(place)))
+        // The reader of a file may put an empty name into the dictionary for the rows without one.
+        let codes: Vec<Option<i32>> = (0..names.len())
+            .map(|place| names.value(place))
+            .map(|name| (!name.is_empty()).then(|| self.code_of(name)))
             .collect();
         for row in rows.all() {
-            let code = column.key(row).and_then(|key| codes.get(key));
-            self.values.extend(code.unwrap_or(&-1).to_ne_bytes());
+            let code = match column.key(row).and_then(|key| codes.get(key)) {
+                Some(&code) => code.unwrap_or_else(|| self.code_of("")),
+                None => -1,
+            };
+            self.values.extend(code.to_ne_bytes());
         }
     }
 
