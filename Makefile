@@ -12,6 +12,8 @@ PIP_INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-c
 # The folder whose files pip installs beside those of Python; its place is named in pyproject.toml.
 WHEEL_DATA := target/wheel
 EMULATOR := $(WHEEL_DATA)/scripts/baton-emulator
+# Plotly's script as pages carry it.
+PLOTLY := python/baton/report/assets/plotly.packed
 
 # Directories too, so that a file that went away is noticed.
 RUST_SOURCES := $(shell find crates -type d -o -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
@@ -130,7 +132,7 @@ soak:
 	BATON_SOAK_SECONDS=$(SECONDS) BATON_SOAK_SEED=$(or $(FIRST),1) cargo test --release --package baton-daemon --test soak --locked -- --nocapture
 	BATON_SOAK_SECONDS=$(SECONDS) cargo test --release --package baton-daemon --test deployed --locked -- --ignored --nocapture soak
 
-wheel: $(VENV)/installed-build $(EMULATOR)
+wheel: $(VENV)/installed-build $(EMULATOR) $(PLOTLY)
 	rm -f dist/*.whl
 	maturin build --profile dist --locked --out dist
 
@@ -139,7 +141,7 @@ sdist: $(VENV)/installed-build
 	maturin sdist --out dist
 
 clean:
-	rm -rf $(VENV) dist results target python/baton/*.so
+	rm -rf $(VENV) dist results target python/baton/*.so $(PLOTLY)
 
 tools:
 	@scripts/check-tools.sh >/dev/null
@@ -161,6 +163,9 @@ $(EMULATOR): $(RUST_SOURCES) crates/py/pyo3-config.txt
 	cargo build --release --locked --package baton-live --package baton-py --features baton-py/extension-module
 	@rm -rf $(@D) && mkdir -p $(@D) && install -s "$${CARGO_TARGET_DIR:-target}/release/baton-emulator" $@
 
-$(VENV)/built: $(RUST_SOURCES) pyproject.toml $(VENV)/installed-build $(EMULATOR)
+$(PLOTLY): scripts/backend/pack_plotly.py $(VENV)/installed-build
+	python $<
+
+$(VENV)/built: $(RUST_SOURCES) pyproject.toml $(VENV)/installed-build $(EMULATOR) $(PLOTLY)
 	PIP_QUIET=1 maturin develop --release --locked
 	@touch $@

@@ -19,11 +19,7 @@ from report_folder import large_folder
 MEASURE = """
 import re, sys
 from pathlib import Path
-import pyarrow
 from baton import report
-# Otherwise the scheduler decides how many decoders hold a column at once.
-pyarrow.set_cpu_count(1)
-pyarrow.set_io_thread_count(1)
 report.write(Path(sys.argv[1]))
 # Not ru_maxrss: it begins with what the process had that started this one.
 print(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
@@ -32,7 +28,6 @@ print(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1
 
 # An allocator that gives back at once what is free: what others keep depends on chance.
 FRUGAL = {
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": "131072",
     "MALLOC_TRIM_THRESHOLD_": "131072",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import re
 import subprocess
 import sys
+import zlib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -15,15 +19,22 @@ links.path = { between = ["server", "laptop"], kind = "wired", rate = "4 Mbit/s"
 flows = [{ name = "download", from = "server", to = "laptop" }]
 """
 #: Never needed by a command on one run, in a pipe, without a figure to print.
-OTHERS = {"matplotlib", "pandas", "plotly", "pydantic", "rich", "scipy", "typer", "xml", "baton.live", "baton.compare"}
+OTHERS = {"matplotlib", "pandas", "plotly", "pyarrow", "pydantic", "rich", "scipy", "typer", "xml"}
+OTHERS |= {"baton.live", "baton.compare"}
 #: Needed by the report alone.
-REPORT = {"numpy", "pyarrow", "baton.report"}
-PROBE = """import atexit, sys
+REPORT = {"numpy", "baton.report"}
+#: Notes the modules and the bytes that were compressed at once.
+PROBE = """import atexit, sys, zlib
 from pathlib import Path
+compress, sizes = zlib.compress, []
+zlib.compress = lambda raw, level: sizes.append(len(raw)) or compress(raw, level)
 atexit.register(lambda: Path("modules").write_text("\\n".join(sys.modules)))
+atexit.register(lambda: Path("compressed").write_text(" ".join(map(str, sizes))))
 from baton.cli import main
 main()
 """
+#: Bytes of a column of this scenario's run are fewer, those of plotly's script more.
+LARGE = 100_000
 
 
 def imported(folder: Path, *arguments: str, completes: bool = False) -> tuple[str, set[str]]:
@@ -53,6 +64,18 @@ def test_a_run_imports_what_its_report_needs(folder: Path) -> None:
     assert "holds" in said
     assert (folder / "results/short-1/report.html").exists()
     assert not modules & OTHERS
+
+
+def test_a_page_carries_the_drawing_library_as_the_build_packed_it(folder: Path) -> None:
+    imported(folder, "run", "short.toml")
+    sizes = [int(size) for size in (folder / "compressed").read_text(encoding="utf-8").split()]
+    assert sizes
+    assert max(sizes) < LARGE
+    page = (folder / "results/short-1/report.html").read_text(encoding="utf-8")
+    packed = re.search(r'<script type="text/plain" id="plotly">([^<]*)</script>', page)
+    assert packed
+    plotly = Path(metadata.distribution("plotly").locate_file("plotly/package_data/plotly.min.js"))
+    assert zlib.decompress(base64.b64decode(packed[1])) == plotly.read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ __all__ = [
     "AckSample",
     "AerotpConnection",
     "AerotpPacket",
+    "Batches",
     "BatonError",
+    "Column",
     "Connection",
     "Control",
     "Decision",
@@ -31,6 +33,7 @@ __all__ = [
     "Signal",
     "Stop",
     "Table",
+    "TableFile",
     "TransportView",
     "build_commit",
     "json_defaults",
@@ -40,6 +43,7 @@ __all__ = [
     "json_schema",
     "quantity",
     "sweep_run",
+    "table_column",
 ]
 
 class BatonError(Exception):
@@ -240,6 +244,61 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows, by Arrow's PyCapsule interface. `requested_schema` is ignored, as the interface allows."""
+
+@final
+class TableFile:
+    """A table in a Parquet file, read column by column or batch by batch."""
+
+    def __new__(cls, path: str | PathLike[str]) -> TableFile:
+        """Opens a file and reads its footer. Raises `ValueError`."""
+
+    def __len__(self) -> int:
+        """Number of rows."""
+
+    def metadata(self, key: str) -> str | None:
+        """Returns the text under a key of the file's metadata; None without one."""
+
+    def column(self, name: str, chosen: bytes | None = None) -> Column:
+        """Returns a column; with `chosen`, a byte for each row of the file, the rows whose byte is not zero. Raises
+        `ValueError`."""
+
+    def batches(self, columns: Sequence[str]) -> Batches:
+        """Returns some columns in batches of consecutive rows. Raises `ValueError`."""
+
+@final
+class Batches:
+    """Batches of a file, one after the other, as tables."""
+
+    def __iter__(self) -> Batches:
+        """Returns itself."""
+
+    def __next__(self) -> Table:
+        """Returns the next batch. Raises `ValueError`."""
+
+@final
+class Column:
+    """A column: numbers, names or lists of numbers."""
+
+    @property
+    def kind(self) -> str:
+        """The type of `values`, as numpy writes it: "=i8", "|b1" for truth."""
+
+    @property
+    def values(self) -> bytes:
+        """Numbers, one after the other: of each row the value; of names, its place in `names`, -1 without one; of
+        lists, the elements. Anything where a row has no value."""
+
+    @property
+    def valid(self) -> bytes | None:
+        """A byte for each row, zero where it has no value; None if all have one, and for names and lists."""
+
+    @property
+    def names(self) -> list[str] | None:
+        """Distinct strings of a column of names, in the order of the file; None for others."""
+
+    @property
+    def offsets(self) -> bytes | None:
+        """Beginnings of the lists in `values`, and their end, as numbers of 64 bits; None for others."""
 
 @final
 class Connection:
@@ -1331,6 +1390,9 @@ def json_remedies() -> str:
 
 def json_schema() -> str:
     """The JSON Schema (draft 2020-12) of scenario files, as text."""
+
+def table_column(table: Table, name: str) -> Column:
+    """Returns a column of a table in memory. Raises `ValueError` if there is none of this name."""
 
 def quantity(format: str, text: str) -> float:
     """A text with a unit, such as `5 Mbit/s`, as a number in base units; read as a scenario's value is.

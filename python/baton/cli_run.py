@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import itertools
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +15,6 @@ from typing import TYPE_CHECKING
 from baton import classes, expect, verdicts
 from baton.errors import InputError
 from baton.own_files import refuse_strangers
-from baton.packing import prepare_report
 from baton.progress import progress
 from baton.shipped import scenario_path
 from baton.summary import Json, skeleton
@@ -94,9 +96,10 @@ def load(
     for warning in scenario.warnings:
         print(f"baton: warning: {warning}", file=sys.stderr)
     parsed = expect.parse_all([*scenario.expectations, *expectations])
-    names = skeleton(scenario.flow_names, scenario.class_names)
-    for expectation in parsed:
-        expectation.check(names)
+    if parsed:
+        names = skeleton(scenario.flow_names, scenario.class_names)
+        for expectation in parsed:
+            expectation.check(names)
     return scenario, parsed
 
 
@@ -114,7 +117,8 @@ def execute(scenario: Scenario, options: RunOptions, out: Path) -> Result:
     """Runs the scenario with a progress line. Ctrl-C ends the run early; the result then says that it is not
     complete."""
     refuse_existing(out, options.force)
-    prepare_report()
+    # A short run is over before these imports, which go on beside it.
+    threading.Thread(target=_import_report, name="import report").start()
     with progress(scenario.duration_s) as report:
         return scenario.run(
             real_folder(out),
@@ -125,6 +129,12 @@ def execute(scenario: Scenario, options: RunOptions, out: Path) -> Result:
             pcap_interfaces=options.captures.interfaces,
             progress=report,
         )
+
+
+def _import_report() -> None:
+    # A failure here comes again, and is reported, when the report is written.
+    with contextlib.suppress(Exception):
+        importlib.import_module("baton.report")
 
 
 def results_folder(name: str, options: RunOptions) -> Path:

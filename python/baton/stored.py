@@ -1,7 +1,6 @@
 """The JSON files of results, read into types; a damaged file is refused with its name and the key."""
 
-from __future__ import annotations
-
+# Annotations are no texts here, which every run would compile to read them.
 import json
 import stat
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,6 @@
 """The summary of a run, as `baton run --json` prints it."""
 
-from __future__ import annotations
-
+# Annotations are no texts here, which every run would compile to read them.
 from collections.abc import Iterable
 from types import UnionType
 from typing import Annotated, Any, TypedDict, Union, get_args, get_origin, get_type_hints, is_typeddict

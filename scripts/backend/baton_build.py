@@ -1,4 +1,5 @@
-"""Build backend for pip: maturin's, with `baton-emulator` built first, which the wheel installs beside `baton`."""
+"""Build backend for pip: maturin's, with `baton-emulator`, which the wheel installs beside `baton`, and plotly's script
+made first."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import maturin
+import pack_plotly
 from maturin import *  # noqa: F403 - the hooks that stay as they are
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,10 +27,11 @@ def prepare_metadata_for_build_wheel(metadata: str, settings: dict[str, Any] | N
 
 
 def build_wheel(wheel: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
-    """Builds both; returns the wheel's name. Raises `CalledProcessError`."""
+    """Builds all three; returns the wheel's name. Raises `CalledProcessError`."""
     subprocess.run(["cargo", "build", "--release", "--locked", "--package", "baton-live"], cwd=ROOT, check=True)
     EMULATOR.parent.mkdir(parents=True, exist_ok=True)
     built = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "baton-emulator"
     shutil.copy(built, EMULATOR)
+    pack_plotly.pack()
     name: str = maturin.build_wheel(wheel, settings, metadata)
     return name

@@ -7,6 +7,7 @@
 mod aerotp;
 mod by_hand;
 mod classes;
+mod columns;
 mod connection;
 mod control;
 mod decision;
@@ -27,6 +28,8 @@ use pyo3::prelude::*;
 mod _baton {
     #[pymodule_export]
     use super::build_commit;
+    #[pymodule_export]
+    use super::columns::{Batches, Column, TableFile, table_column};
     #[pymodule_export]
     use super::connection::{Connection, Listener};
     #[pymodule_export]

@@ -22,6 +22,16 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Columns and metadata.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The rows.
+    pub(crate) fn batches(&self) -> &[RecordBatch] {
+        &self.batches
+    }
+
     /// The table of a run; one in a file is read from `folder`.
     pub(crate) fn of(table: &record::Table, folder: Option<&Path>) -> PyResult<Table> {
         match table {
@@ -34,6 +44,15 @@ impl Table {
                 let (schema, batches) = record::read_table(&path).map_err(from_record)?;
                 Ok(Table { schema, batches })
             }
+        }
+    }
+}
+
+impl From<RecordBatch> for Table {
+    fn from(batch: RecordBatch) -> Table {
+        Table {
+            schema: batch.schema(),
+            batches: vec![batch],
         }
     }
 }

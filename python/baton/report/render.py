@@ -10,8 +10,6 @@ from importlib import resources
 from typing import Any
 from urllib.parse import quote
 
-from baton.packing import drawing_library
-
 from . import ladder_svg, map_svg
 from .columns import ColumnStore
 from .figures import Description, Panel, Trace
@@ -209,6 +207,14 @@ def look_variables() -> str:
         f":root{{{declarations(False)}}}\n"
         f"@media screen and (prefers-color-scheme: dark){{:root:not([data-paper]){{{declarations(True)}}}}}"
     )
+
+
+def drawing_library() -> str:
+    """Returns plotly's script, packed when Baton was built. Raises `FileNotFoundError` where it was not."""
+    try:
+        return asset("plotly.packed")
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error.filename}: is missing; `make build` packs plotly's script into it") from error
 
 
 def asset(name: str) -> str:

@@ -10,14 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
+
+from baton._baton import Column, Table, TableFile, table_column
 
 from .arrow import Names, names_of, numbers_of
-
-BATCH_ROWS = 250_000
-
-Batches = Callable[[list[str]], Iterable[pa.RecordBatch]]
-"""Some columns of a table, in batches, as often as they are asked for."""
 
 
 @dataclass
@@ -32,35 +28,27 @@ Key = tuple[str, str]
 """Subject and quantity of a series."""
 
 
-def column_of(batches: Batches, name: str) -> pa.ChunkedArray:
-    """Returns a column. The columns of a long table are read one by one: the batches of all together take too much
-    memory."""
-    return pa.chunked_array([batch.column(name) for batch in batches([name])])
-
-
-def share_of_packets(batches: Batches, columns: list[str], every: int, most: int) -> pa.Table:
-    """Returns all rows of every `every`th packet, and of all packets that were lost, retransmitted or open a
-    connection.
+def share_of_packets(file: TableFile, every: int, most: int) -> Callable[[str], Column]:
+    """Returns columns of all rows of every `every`th packet, and of all packets that were lost, retransmitted or open
+    a connection.
 
     These are never left out, unless they alone have more than `most` rows: then they are thinned too.
     """
-    matter = _that_matter(batches, most)
-    parts = []
-    for batch in batches(columns):
-        packet = batch.column("packet").to_numpy()
-        parts.append(batch.filter(pa.array((packet % every == 0) | np.isin(packet, matter))))
-    return pa.Table.from_batches(parts).unify_dictionaries()
+    matter = _that_matter(file, most)
+    packets = (numbers_of(table_column(batch, "packet")) for batch in file.batches(["packet"]))
+    chosen = b"".join(((packet % every == 0) | np.isin(packet, matter)).tobytes() for packet in packets)
+    return lambda name: file.column(name, chosen)
 
 
-def _that_matter(batches: Batches, most: int) -> np.ndarray:
+def _that_matter(file: TableFile, most: int) -> np.ndarray:
     """Returns the numbers of the packets that matter; of too many, those divisible by a power of two."""
     found, each, rows, last = np.zeros(0, np.uint64), 1, 0, 0
-    for batch in batches(["packet", "fate", "retransmission", "flags"]):
-        table = pa.Table.from_batches([batch])
-        fate, flags, packet = names_of(table["fate"]), names_of(table["flags"]), numbers_of(table["packet"])
+    for batch in file.batches(["packet", "fate", "retransmission", "flags"]):
+        fate, flags = names_of(table_column(batch, "fate")), names_of(table_column(batch, "flags"))
+        packet, again = numbers_of(table_column(batch, "packet")), numbers_of(table_column(batch, "retransmission"))
         uneventful = np.isin(fate.codes, [fate.code("delivered"), fate.code("under way")])
         opens = np.array([*("SYN" in value for value in flags.values), False])[flags.codes]
-        chosen = packet[~uneventful | numbers_of(table["retransmission"]).astype(bool) | opens]
+        chosen = packet[~uneventful | again.astype(bool) | opens]
         found = np.unique(np.concatenate((found, chosen[chosen % each == 0])))
         rows, last = rows + len(packet), max(last, int(packet.max(initial=0)))
         while len(found) > most:
@@ -70,17 +58,17 @@ def _that_matter(batches: Batches, most: int) -> np.ndarray:
     return np.asarray(found[:: int(len(found) * max(hops, 1.0) / most) + 1])
 
 
-def share_of_series(batches: Batches, most: int) -> dict[Key, Series]:
+def share_of_series(file: TableFile, most: int) -> dict[Key, Series]:
     """Returns all series of a table, thinned to some `most` values together."""
     counts: dict[Key, int] = {}
-    for key, rows, _ in _by_key(batches(["subject", "series"])):
+    for key, rows, _ in _by_key(file.batches(["subject", "series"])):
         counts[key] = counts.get(key, 0) + len(rows)
     limit = equal_share(list(counts.values()), most)
     parts = {
         key: _Stretches(count, -(-count // max(limit // 4, 1)) if count > limit else 1) for key, count in counts.items()
     }
-    for key, rows, batch in _by_key(batches(["time_ns", "subject", "series", "value"])):
-        time, value = (numbers_of(pa.chunked_array([batch.column(name)])) for name in ("time_ns", "value"))
+    for key, rows, batch in _by_key(file.batches(["time_ns", "subject", "series", "value"])):
+        time, value = (numbers_of(table_column(batch, name)) for name in ("time_ns", "value"))
         parts[key].add(time[rows], value[rows])
     return {key: part.series() for key, part in parts.items()}
 
@@ -136,11 +124,10 @@ def outstanding(value: np.ndarray, length: int) -> np.ndarray:
     return np.asarray(rows[np.diff(rows, prepend=-1) > 0])
 
 
-def _by_key(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Key, np.ndarray, pa.RecordBatch]]:
+def _by_key(batches: Iterable[Table]) -> Iterator[tuple[Key, np.ndarray, Table]]:
     """Returns for each series in each batch its key, its rows in the batch, and the batch."""
     for batch in batches:
-        table = pa.Table.from_batches([batch])
-        subject, quantity = names_of(table["subject"]), names_of(table["series"])
+        subject, quantity = names_of(table_column(batch, "subject")), names_of(table_column(batch, "series"))
         for number, rows in grouped(subject.codes.astype(np.int64) * len(quantity.values) + quantity.codes):
             yield key_of(number, subject, quantity), rows, batch
 
@@ -151,9 +138,11 @@ def key_of(number: int, subject: Names, quantity: Names) -> Key:
 
 
 def grouped(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yields the distinct codes and the rows of each, ascending."""
+    """Yields the distinct codes, which are small and not negative, and the rows of each, ascending."""
     if not len(codes):
         return  # numpy splits nothing into one part
-    order = np.argsort(codes, kind="stable")
-    keys, begins = np.unique(codes[order], return_index=True)
-    yield from zip(keys.tolist(), np.split(order, begins[1:]), strict=True)
+    # numpy sorts numbers of 16 bits in linear time.
+    order = np.argsort(codes.astype(np.uint16) if codes.max() < 2**16 else codes, kind="stable")
+    ascending = codes[order]
+    begins = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
+    yield from zip(ascending[begins].tolist(), np.split(order, begins[1:]), strict=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-import pyarrow as pa
+from baton._baton import Column
+
+from .arrow import names_of, values_of
 
 COLUMNS = ["kind", "sent_ns", "decided_ns", "sender", "receiver", "link", "name", "details", "tunnelled", "fate"]
 
@@ -31,7 +35,17 @@ class Signal:
     fate: str | None
 
 
-def signals_of(table: pa.Table) -> list[Signal]:
-    """Returns the rows in order of the times at which they were sent."""
-    columns = [table[name].to_pylist() for name in COLUMNS]
+def signals_of(column: Callable[[str], Column]) -> list[Signal]:
+    """Returns the rows of a table, of which `column` reads columns, in order of the times at which they were sent."""
+    columns = [_listed(column(name)) for name in COLUMNS]
     return sorted((Signal(*row) for row in zip(*columns, strict=True)), key=lambda signal: signal.sent_ns)
+
+
+def _listed(column: Column) -> list[Any]:
+    """Returns the values of a column; None where a row has none."""
+    if column.names is not None:
+        names = names_of(column)
+        return [names.values[code] if code >= 0 else None for code in names.codes.tolist()]
+    values, valid = values_of(column)
+    known = [True] * len(values) if valid is None else valid.tolist()
+    return [value if is_known else None for value, is_known in zip(values.tolist(), known, strict=True)]

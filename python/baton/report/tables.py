@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from baton import Result
+from baton._baton import Column, TableFile, table_column
 from baton.errors import refuse_newer
 from baton.stored import read_manifest, read_summary
 from baton.summary import main_flows
 
 from .arrow import Names, lists_of, names_of, numbers_of, values_of
 from .happened import what_happened
-from .shares import (
-    BATCH_ROWS,
-    Batches,
-    Series,
-    column_of,
-    equal_share,
-    grouped,
-    key_of,
-    share_of_packets,
-    share_of_series,
-)
-from .signals import COLUMNS as SIGNAL_COLUMNS
+from .shares import Series, equal_share, grouped, key_of, share_of_packets, share_of_series
 from .signals import MOST_SIGNALS, Signal, signals_of
 
 PACKET_COLUMNS = {
@@ -42,7 +30,6 @@ PACKET_COLUMNS = {
 # Version of the tables that are read here.
 TABLE_FORMAT = 1
 
-_COLUMNS = [*PACKET_COLUMNS["numbers"], *PACKET_COLUMNS["names"], "decided_ns", "sack"]
 # Rows of packets from which a page is made; of more, what matters and a share of the others.
 MOST_PACKETS = 2_000_000
 # Values of all series that memory takes, and those that a page takes: some 15 MB. Of longer ones, what stands out.
@@ -121,14 +108,11 @@ def read_run(folder: Path) -> Run:
     manifest = dict(read_manifest(folder / "manifest.json"))
     whole = read_summary(folder / "summary.json") if (folder / "summary.json").exists() else {}
     summary, left_out = main_flows(whole, MOST_FLOWS)
-    packets = series = None
-    if (folder / "packets.parquet").exists():
-        packets = _read_packets(folder / "packets.parquet")
-    if (folder / "series.parquet").exists():
-        series = _read_series(folder / "series.parquet")
-    signals = []
-    if 0 < _rows(folder / "signals.parquet") <= MOST_SIGNALS:
-        signals = signals_of(pq.ParquetFile(folder / "signals.parquet").read(SIGNAL_COLUMNS))
+    tables = {name: table_file(folder / f"{name}.parquet") for name in ("packets", "series", "signals")}
+    packets = _read_packets(tables["packets"]) if tables["packets"] is not None else None
+    series = _read_series(tables["series"]) if tables["series"] is not None else None
+    told = tables["signals"]
+    signals = signals_of(told.column) if told is not None and len(told) <= MOST_SIGNALS else []
     return Run(folder, manifest, summary, packets, series, signals, left_out, what_happened(whole), whole)
 
 
@@ -142,38 +126,31 @@ def run_of(result: Result) -> Run:
         Path(),
         result.manifest,
         result.summary,
-        _packets(pa.table(packets).column, len(packets)) if packets is not None else None,
-        _series(pa.table(series)) if series is not None else None,
-        signals_of(pa.table(signals)) if signals is not None and len(signals) <= MOST_SIGNALS else [],
+        _packets(partial(table_column, packets), len(packets)) if packets is not None else None,
+        _series(partial(table_column, series)) if series is not None else None,
+        signals_of(partial(table_column, signals)) if signals is not None and len(signals) <= MOST_SIGNALS else [],
     )
 
 
-def _rows(path: Path) -> int:
-    """Reads the rows of a table; none if there is no file. Raises `InputError` if it is of a newer format."""
+def table_file(path: Path) -> TableFile | None:
+    """Opens a table; none if there is no file. Raises `ValueError`, and `InputError` if it is of a newer format."""
     if not path.exists():
-        return 0
-    try:
-        file = pq.ParquetFile(path)
-        described = (file.schema_arrow.metadata or {}).get(f"baton.{path.stem}".encode(), b"{}")
-        refuse_newer(path, json.loads(described).get("version"), TABLE_FORMAT)
-        return int(file.metadata.num_rows)
-    except pa.ArrowException as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
+        return None
+    file = TableFile(path)
+    described = file.metadata(f"baton.{path.stem}") or "{}"
+    refuse_newer(path, json.loads(described).get("version"), TABLE_FORMAT)
+    return file
 
 
-def _read_packets(path: Path) -> Packets:
-    names, recorded = PACKET_COLUMNS["names"], _rows(path)
-    if recorded <= min(BATCH_ROWS, MOST_PACKETS):
-        table = pq.ParquetFile(path, read_dictionary=names).read(_COLUMNS)
-        return _packets(table.column, recorded)
-    batches = _batches_of(path, names)
+def _read_packets(file: TableFile) -> Packets:
+    recorded = len(file)
     if recorded <= MOST_PACKETS:
-        return _packets(partial(column_of, batches), recorded)
+        return _packets(file.column, recorded)
     every = -(-recorded // (MOST_PACKETS // 2))
-    return _packets(share_of_packets(batches, _COLUMNS, every, MOST_PACKETS // 4).column, recorded, every)
+    return _packets(share_of_packets(file, every, MOST_PACKETS // 4), recorded, every)
 
 
-def _packets(column: Callable[[str], pa.ChunkedArray], recorded: int, every: int = 1) -> Packets:
+def _packets(column: Callable[[str], Column], recorded: int, every: int = 1) -> Packets:
     """Returns the packets of a table, whose columns are read one after the other."""
     sent = numbers_of(column("sent_ns"))
     order = slice(None) if np.all(sent[1:] >= sent[:-1]) else np.argsort(sent, kind="stable")
@@ -192,43 +169,12 @@ def _packets(column: Callable[[str], pa.ChunkedArray], recorded: int, every: int
     )
 
 
-def _read_series(path: Path) -> dict[tuple[str, str], Series]:
-    if _rows(path) > min(BATCH_ROWS, MOST_VALUES):
-        return share_of_series(_batches_of(path, ["subject", "series"]), MOST_VALUES)
-    return _series(pq.ParquetFile(path, read_dictionary=["subject", "series"]).read())
+def _read_series(file: TableFile) -> dict[tuple[str, str], Series]:
+    return share_of_series(file, MOST_VALUES) if len(file) > MOST_VALUES else _series(file.column)
 
 
-def _batches_of(path: Path, names: list[str]) -> Batches:
-    """Yields the columns of a file in batches; those in `names` have few distinct strings."""
-
-    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        file = pq.ParquetFile(path, read_dictionary=names)
-        for groups in _few_groups(file.metadata):
-            for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, columns=columns):
-                yield batch
-                del batch
-            pa.default_memory_pool().release_unused()
-
-    return batches
-
-
-def _few_groups(metadata: pq.FileMetaData) -> Iterator[list[int]]:
-    """Groups neighbouring row groups to some `BATCH_ROWS` rows each, since a reader keeps what it has read of all its
-    groups."""
-    groups, rows = list[int](), 0
-    for group in range(metadata.num_row_groups):
-        groups.append(group)
-        rows += metadata.row_group(group).num_rows
-        if rows >= BATCH_ROWS:
-            yield groups
-            groups, rows = [], 0
-    if groups:
-        yield groups
-
-
-def _series(table: pa.Table) -> dict[tuple[str, str], Series]:
-    table = table.combine_chunks()
-    time, value = numbers_of(table["time_ns"]), numbers_of(table["value"])
-    subject, quantity = names_of(table["subject"]), names_of(table["series"])
+def _series(column: Callable[[str], Column]) -> dict[tuple[str, str], Series]:
+    time, value = numbers_of(column("time_ns")), numbers_of(column("value"))
+    subject, quantity = names_of(column("subject")), names_of(column("series"))
     codes = subject.codes.astype(np.int64) * len(quantity.values) + quantity.codes
     return {key_of(number, subject, quantity): Series(time[rows], value[rows]) for number, rows in grouped(codes)}

@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from baton.packing import drawing_library
-from baton.report.render import asset, embedded
+from baton.report.render import asset, drawing_library, embedded
 from baton.report.style import LINK_LOOKS, link_role
 from baton.verdict import Estimate
 

@@ -30,7 +30,7 @@ pub use quantity::Quantity;
 pub use recorder::{RadioNames, RecordNames, RecordSettings, Recorder, Sink, Tables};
 pub use relay::LostRows;
 pub use signals::{SignalRecord, SignalWay};
-pub use table::{Table, read_table};
+pub use table::{Table, TableBatches, TableReader, read_table};
 
 use baton_proto::time::Instant;
 

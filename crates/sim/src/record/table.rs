@@ -4,11 +4,15 @@ use super::file::{Closed, Layout, TableFile};
 use super::{RecordError, Sink};
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
 use parquet::errors::ParquetError;
 use serde::Serialize;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows of a batch.
@@ -85,16 +89,94 @@ impl Table {
 
 /// Reads the table of a Parquet file into memory.
 pub fn read_table(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), RecordError> {
-    let read = || {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
-        let schema = builder.schema().clone();
-        let reader = builder.with_batch_size(BATCH).build()?;
-        Ok((schema, reader.collect::<Result<Vec<_>, _>>()?))
-    };
-    read().map_err(|error: ParquetError| RecordError::Read {
+    let file = TableReader::open(path)?;
+    let schema = file.schema().clone();
+    let names: Vec<&str> = schema
+        .fields()
+        .iter()
+        .map(|field| field.name().as_str())
+        .collect();
+    let batches = file.batches(&names)?.collect::<Result<Vec<_>, _>>()?;
+    Ok((schema, batches))
+}
+
+/// A table in a Parquet file, of which columns are read.
+#[derive(Debug)]
+pub struct TableReader {
+    path: PathBuf,
+    metadata: ArrowReaderMetadata,
+}
+
+impl TableReader {
+    /// Reads the footer of a file.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn open(path: &Path) -> Result<TableReader, RecordError> {
+        let read = || -> Result<_, ParquetError> {
+            ArrowReaderMetadata::load(&File::open(path)?, ArrowReaderOptions::default())
+        };
+        Ok(TableReader {
+            metadata: read().map_err(|error| read_error(path, &error))?,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Returns columns and metadata.
+    pub fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    /// Returns the number of rows.
+    pub fn rows(&self) -> usize {
+        let rows = self.metadata.metadata().file_metadata().num_rows();
+        usize::try_from(rows).unwrap_or(0)
+    }
+
+    /// Begins to read the named columns, of those that there are.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn batches(&self, names: &[&str]) -> Result<TableBatches, RecordError> {
+        let fields = self.schema().fields().iter().enumerate();
+        let chosen = fields.filter(|(_, field)| names.contains(&field.name().as_str()));
+        let columns = self.metadata.metadata().file_metadata().schema_descr();
+        let mask = ProjectionMask::roots(columns, chosen.map(|(place, _)| place));
+        let open = || -> Result<_, ParquetError> {
+            let file = File::open(&self.path)?;
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+                .with_projection(mask)
+                .with_batch_size(BATCH)
+                .build()
+        };
+        Ok(TableBatches {
+            reader: open().map_err(|error| read_error(&self.path, &error))?,
+            path: self.path.clone(),
+        })
+    }
+}
+
+/// Columns of a file, in batches of consecutive rows.
+#[derive(Debug)]
+pub struct TableBatches {
+    reader: ParquetRecordBatchReader,
+    path: PathBuf,
+}
+
+impl Iterator for TableBatches {
+    type Item = Result<RecordBatch, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.reader.next()?;
+        Some(batch.map_err(|error| read_error(&self.path, &error)))
+    }
+}
+
+fn read_error(path: &Path, error: &impl ToString) -> RecordError {
+    RecordError::Read {
         file: path.to_owned(),
         reason: error.to_string(),
-    })
+    }
 }
 
 /// Destination of the batches of one table.

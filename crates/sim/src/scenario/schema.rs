@@ -20,14 +20,51 @@ pub fn json_schema() -> &'static Value {
     &SCHEMA
 }
 
-/// Returns the JSON Schema of one type.
+/// Returns the JSON Schema of one type, without references.
+///
+/// The library could leave them out itself, but then it makes the schema of a type anew wherever the type is used.
 pub(super) fn of<T: JsonSchema>() -> Value {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let settings = SchemaSettings::draft2020_12();
     let schema = settings.into_generator().into_root_schema_for::<T>();
     let mut schema = schema.to_value();
     tidy(&mut schema);
+    let types = match schema.as_object_mut().and_then(|root| root.remove("$defs")) {
+        Some(Value::Object(types)) => types,
+        _ => Map::new(),
+    };
+    replace_references(&mut schema, &types);
     schema
+}
+
+/// Puts the schema of each type into the places that refer to it; keys beside the reference override the type's.
+fn replace_references(schema: &mut Value, types: &Map<String, Value>) {
+    if let Value::Object(object) = schema
+        && let Some(Value::String(reference)) = object.remove("$ref")
+    {
+        let name = reference.rsplit('/').next().unwrap_or_default();
+        let beside = std::mem::take(object);
+        object.extend(
+            types
+                .get(name)
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default(),
+        );
+        object.extend(beside);
+    }
+    match schema {
+        Value::Array(elements) => {
+            elements
+                .iter_mut()
+                .for_each(|element| replace_references(element, types));
+        }
+        Value::Object(object) => {
+            object
+                .values_mut()
+                .for_each(|value| replace_references(value, types));
+        }
+        _ => {}
+    }
 }
 
 /// Adapts a schema to TOML, which has no null, and closes tables to unknown keys.
