@@ -252,6 +252,13 @@ pub fn status(host: &Host) -> Option<GatewayStatus> {
     })
 }
 
+/// Tells a node that is a gateway that the other one has restarted.
+pub fn peer_restarted(host: &mut Host, now: Instant) {
+    if let Some(gateway) = host.layer_mut::<AerotpGateway>() {
+        gateway.peer_restarted(now);
+    }
+}
+
 /// Keys of a gateway's paths, and the file for those of their sessions.
 struct Keys {
     own: PrivateKey,

@@ -5,11 +5,10 @@ use crate::config::{
     Network, Registration, Secret, SecurityParameterIndex, SubscriberConfig,
 };
 use crate::device::{Device, DeviceError};
-use crate::gateway::GatewayConfig;
+use crate::gateway::{self, GatewayConfig};
 use crate::port::Port;
 use crate::routing::Routing;
 use baton_linux::netlink::RouteSocket;
-use baton_proto::gateways::aerotp::AerotpGateway;
 use baton_proto::host::Host;
 use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
@@ -248,9 +247,7 @@ pub fn peer_restarted(host: &mut Host, now: Instant) {
     if let Some(mobile) = host.layer_mut::<MobileNode>() {
         mobile.home_agent_restarted(now);
     }
-    if let Some(gateway) = host.layer_mut::<AerotpGateway>() {
-        gateway.peer_restarted(now);
-    }
+    gateway::peer_restarted(host, now);
 }
 
 /// Replaces the mobiles of a node's home agent by these.
