@@ -118,9 +118,10 @@ def execute(scenario: Scenario, options: RunOptions, out: Path) -> Result:
     complete."""
     refuse_existing(out, options.force)
     # A short run is over before these imports, which go on beside it.
-    threading.Thread(target=_import_report, name="import report").start()
+    importing = threading.Thread(target=_import_report, name="import report")
+    importing.start()
     with progress(scenario.duration_s) as report:
-        return scenario.run(
+        result = scenario.run(
             real_folder(out),
             seed=options.seed,
             force=options.force,
@@ -129,6 +130,8 @@ def execute(scenario: Scenario, options: RunOptions, out: Path) -> Result:
             pcap_interfaces=options.captures.interfaces,
             progress=report,
         )
+    importing.join()  # an import that fails while another thread waits for it is not told as what it is
+    return result
 
 
 def _import_report() -> None:

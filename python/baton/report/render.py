@@ -6,7 +6,7 @@ import html
 import json
 import re
 from collections.abc import Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -219,4 +219,4 @@ def drawing_library() -> str:
 
 def asset(name: str) -> str:
     """Returns a file of the pages: a style, a script or a template."""
-    return resources.files(__package__).joinpath("assets/" + name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")
