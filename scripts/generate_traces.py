@@ -2,7 +2,7 @@
 
 They are patterns, not recordings, and fitted to none: they have enough of such links' difficulties to show a
 transport's behaviour. The same bytes come out on every machine: one seed per file, and nothing but additions,
-multiplications and comparisons of numbers from `random.random()`, whose sequence Python keeps.
+multiplications, square roots and comparisons of numbers from `random.random()`, whose sequence Python keeps.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from itertools import pairwise
+from math import sqrt
 from pathlib import Path
 from random import Random
 
@@ -37,6 +38,23 @@ FLIGHT_WAYPOINTS = [
 ]
 """Seconds, degrees and metres from Maastricht to Prague: climb, cruise at 230 m/s, beginning of descent."""
 
+AIRPORTS = [
+    (50.03, 8.54),
+    (48.35, 11.79),
+    (51.29, 6.77),
+    (53.63, 9.99),
+    (52.36, 13.50),
+    (50.10, 14.26),
+    (47.46, 8.55),
+    (48.11, 16.57),
+]
+"""Frankfurt, Munich, Düsseldorf, Hamburg, Berlin, Prague, Zürich and Vienna, in degrees."""
+AIR_TRAFFIC_FLIGHTS, AIR_TRAFFIC_SECONDS = 50, 5400
+"""Flights, and the time in which they depart."""
+CRUISE_M_S, CRUISE_M, CLIMB_M = 225, 11_000, 80_000
+METRES_A_DEGREE = (111_200, 70_500)
+"""Northwards, and eastwards at 50.7 degrees."""
+
 RAIL_SECONDS = 600
 RAIL_TUNNELS = [(95, 125), (250, 262), (430, 490)]
 RAIL_CELL_SECONDS = 38
@@ -61,6 +79,7 @@ def traces() -> dict[str, str]:
         "rail.down.csv": rail(Random(31), 20e6),
         "rail.up.csv": rail(Random(32), 6e6),
         "flight.csv": flight(Random(41)),
+        "air-traffic.csv": air_traffic(Random(51)),
     }
 
 
@@ -82,6 +101,23 @@ def flight(random: Random) -> str:
             longitude += between(random, -0.0003, 0.0003)
             altitude += between(random, -8.0, 8.0)
             lines.append(f"{at},{latitude:.4f},{longitude:.4f},{altitude:.0f}")
+    return "\n".join(lines) + "\n"
+
+
+def air_traffic(random: Random) -> str:
+    """Returns flights between airports, straight, with an even climb and descent, in the order of their departures."""
+    lines = ["flight,time,latitude,longitude,altitude"]
+    departures = sorted(between(random, 0, AIR_TRAFFIC_SECONDS) for _ in range(AIR_TRAFFIC_FLIGHTS))
+    for number, departure in enumerate(departures, start=1):
+        here = int(between(random, 0, len(AIRPORTS)))
+        there = (here + int(between(random, 1, len(AIRPORTS)))) % len(AIRPORTS)
+        ends = list(zip(AIRPORTS[here], AIRPORTS[there], strict=True))
+        north, east = ((b - a) * metres for (a, b), metres in zip(ends, METRES_A_DEGREE, strict=True))
+        length = sqrt(north * north + east * east)
+        for way, altitude in ((0, 0), (CLIMB_M, CRUISE_M), (length - CLIMB_M, CRUISE_M), (length, 0)):
+            latitude, longitude = (a + (b - a) * way / length for a, b in ends)
+            at = departure + way / CRUISE_M_S
+            lines.append(f"f{number},{at:.1f},{latitude:.4f},{longitude:.4f},{altitude}")
     return "\n".join(lines) + "\n"
 
 

@@ -57,7 +57,15 @@ KINDS = (
     Kind(
         "link with cells",
         4,
-        {"ldacs1|l-dacs1": (f"{SIM}link/ldacs1", f"{BATON}reproduce/", f"{BATON}plan/budget", f"{BATON}plan/ldacs1")},
+        {
+            "ldacs1|l-dacs1": (
+                f"{SIM}link/ldacs1",
+                f"{BATON}reproduce/",
+                f"{BATON}plan/budget",
+                f"{BATON}plan/ldacs1",
+                f"{BATON}air_traffic/scenario",
+            )
+        },
     ),
     Kind("shared link", 4, {"dcf": (f"{SIM}link/dcf",)}),
     Kind("channel", 7, {"burst_?loss|gilbert": (f"{SIM}link/channel",)}),

@@ -39,7 +39,9 @@ def test_a_summary_says_where_mobiles_were(summary):
     (radio,) = summary["radios"]
     assert radio["link"] == "radio"
     west, east = radio["cells"]
+    load = west.pop("load")
     assert west == {"cell": "west", "latitude": 0.0, "longitude": 0.0, "radius_m": 200e3}
+    assert (load["stretch_s"], load["aircraft"][0], load["aircraft"][-1]) == (pytest.approx(80 / 96), 1.0, 0.0)
     assert east["longitude"] == 3.2
     track = radio["aircraft"][0]["track"]
     times = [place["at_s"] for place in track]
@@ -106,7 +108,7 @@ def test_a_map_across_the_date_line_is_not_torn(summary):
 def test_the_drawing_keeps_its_proportions(summary):
     (drawn,) = maps(summary)
     text = map_svg.drawing(drawn)
-    rings = re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="([\d.]+)" style="fill:var\(--link-(\d)\);fill-op', text)
+    rings = re.findall(r'<circle class="cell" cx="([\d.]+)" cy="[\d.]+" r="([\d.]+)" style="fill:var\(--link-(\d)\);fill-op', text)
     assert [role for _, _, role in rings] == ["1", "2"]
     (west, radius, _), (east, _, _) = ((float(x), float(r), role) for x, r, role in rings)
     assert (east - west) / radius == pytest.approx(3.2 * 111.195 / 200, abs=0.01)

@@ -94,8 +94,12 @@ class Fleet:
 
 
 def unlisted_sentences(summary: Json) -> list[str]:
-    """Returns a sentence for each class whose last handovers are counted and not listed."""
-    return [_unlisted(each) for each in summary.get("unlisted_handovers") or []]
+    """Returns a sentence about flows that are not listed, and one for each class whose last handovers are counted."""
+    sentences = [_unlisted(each) for each in summary.get("unlisted_handovers") or []]
+    if flows := summary.get("unlisted_flows"):
+        listed = f"tables of flows have {len(summary['flows']):,} of all"
+        sentences.insert(0, f"{flows:,} more flows are not listed (record.flows): {listed}, those of classes all.")
+    return sentences
 
 
 def _unlisted(counted: Json) -> str:

@@ -165,6 +165,20 @@ class FlowSummary(TypedDict):
     failure: Annotated[str | None, "Reason why the connection ended early; null otherwise"]
 
 
+HANDOVER_KINDS = ("announced-hard", "announced-soft", "entry", "hard", "lost", "soft")
+
+
+class DuringHandovers(TypedDict):
+    """Delays of the packets of a class that were under way during handovers of one kind."""
+
+    name: Annotated[
+        str,
+        "Kind of the handovers: `entry` without an old link, `lost` if the old link had failed, otherwise `soft`,"
+        " `hard`, `announced-soft` or `announced-hard`",
+    ]
+    delay: Annotated[Delay, "One-way delays of those packets"]
+
+
 class ClassSummary(TypedDict):
     """Results of all flows with the same `class` together: of their packets with payload from `from` to `to`."""
 
@@ -174,6 +188,10 @@ class ClassSummary(TypedDict):
     delivered_packets: Annotated[int, "Packets that arrived undamaged; of several copies the first"]
     lost_packets: Annotated[int, "Packets that neither arrived nor are on a link or in a buffer at the end of the run"]
     delay: Annotated[Delay | None, "One-way delays of those that arrived undamaged; null if none did"]
+    during_handovers: Annotated[
+        list[DuringHandovers],
+        "Those of them that were under way between the beginning and the completion of a handover of their mobile",
+    ]
 
 
 class HandoverFlow(TypedDict):
@@ -249,6 +267,15 @@ class Agent(TypedDict):
     copies: Annotated[int, "Copies sent to a second place, or to further routers; bundles sent again"]
 
 
+class CellLoad(TypedDict):
+    """Load of a cell, in 96 equal stretches of the run up to its end."""
+
+    stretch_s: Annotated[float, "Length of a stretch"]
+    aircraft: Annotated[list[float], "Mean number of mobiles registered in each stretch"]
+    forward_bps: Annotated[list[float], "IP packets delivered to mobiles in each stretch"]
+    return_bps: Annotated[list[float], "IP packets delivered by mobiles in each stretch"]
+
+
 class Cell(TypedDict):
     """A cell of a radio network."""
 
@@ -256,6 +283,7 @@ class Cell(TypedDict):
     latitude: Annotated[float, "In degrees, north positive"]
     longitude: Annotated[float, "In degrees, east positive"]
     radius_m: Annotated[float, "Largest distance at which aircraft may register, in metres"]
+    load: Annotated[CellLoad, "Its load over the run"]
 
 
 class Place(TypedDict):
@@ -269,7 +297,7 @@ class Place(TypedDict):
 
 
 class Aircraft(TypedDict):
-    """A mobile's track."""
+    """A mobile's track; of a flight while it exists."""
 
     mobile: Annotated[str, "Name of the mobile"]
     track: Annotated[list[Place], "Its places, at equal intervals and whenever it entered or left a cell"]
@@ -280,7 +308,7 @@ class Radio(TypedDict):
 
     link: Annotated[str, "Name of the link in the scenario"]
     cells: Annotated[list[Cell], "Its cells"]
-    aircraft: Annotated[list[Aircraft], "The mobiles on it; of more than 100 the first"]
+    aircraft: Annotated[list[Aircraft], "The mobiles on it; of more than 100 as many or fewer, evenly spread over them"]
 
 
 class UnlistedHandovers(TypedDict):
@@ -319,6 +347,7 @@ class Summary(TypedDict):
     events: Annotated[int, "Events handled"]
     packets: Annotated[int, "Packets sent by all hosts"]
     flows: Annotated[list[FlowSummary], "Flows, in the order of the scenario"]
+    unlisted_flows: Annotated[int, "Flows beyond `record.flows`, which are not listed; only if there are any"]
     classes: Annotated[list[ClassSummary], "Classes of flows, by name; programs' conversations are in none"]
     handovers: Annotated[list[Handover], "Handovers, in order of time for each mobile"]
     unlisted_handovers: Annotated[
@@ -467,7 +496,9 @@ def live_skeleton(flow_names: Iterable[str], class_names: Iterable[str] = (), *,
 def _skeleton(kind: Any, flow_names: Iterable[str], class_names: Iterable[str]) -> Json:
     summary = _empty(kind, list(flow_names))
     assert isinstance(summary, dict)
-    summary["classes"] = [{**_empty(ClassSummary, []), "name": name} for name in class_names]
+    during = [{**_empty(DuringHandovers, []), "name": kind} for kind in HANDOVER_KINDS]
+    of_class = {**_empty(ClassSummary, []), "during_handovers": during}
+    summary["classes"] = [{**of_class, "name": name} for name in class_names]
     return summary
 
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import cos, degrees, radians, sqrt
+from math import cos, degrees, nan, radians, sqrt
 from pathlib import Path
 
+from baton.errors import InputError
+
 from .flights import Point
-from .sphere import EARTH_RADIUS_M, distance_m
+from .sphere import EARTH_RADIUS_M, between, distance_m
 
 COLUMNS = ("cell", "latitude", "longitude", "radius_km")
+RANGES = {"latitude": (-90.0, 90.0), "longitude": (-180.0, 180.0), "radius_km": (0.1, 2000.0)}
+NAME = re.compile(r"[A-Za-z0-9_-]+")
 STEP_M = 25_000.0
 """Distance between the places of a flight that are looked at (chosen)."""
 
@@ -47,13 +52,10 @@ def plan(flights: Iterable[list[Point]], *, spacing_m: float, radius_m: float) -
 
 def _places(points: list[Point]) -> Iterable[tuple[float, float]]:
     for one, other in itertools.pairwise(points):
-        steps = max(1, round(distance_m(one.latitude, one.longitude, other.latitude, other.longitude) / STEP_M))
+        ends = (one.latitude, one.longitude, other.latitude, other.longitude)
+        steps = max(1, round(distance_m(*ends) / STEP_M))
         for step in range(steps + 1):
-            share = step / steps
-            yield (
-                one.latitude + share * (other.latitude - one.latitude),
-                one.longitude + share * (other.longitude - one.longitude),
-            )
+            yield between(*ends, step / steps)
 
 
 def _column_deg(row: int, spacing_m: float, row_deg: float) -> float:
@@ -80,3 +82,30 @@ def write(cells: list[Cell], file: Path) -> None:
         lines = csv.writer(out, lineterminator="\n")
         lines.writerow(COLUMNS)
         lines.writerows((cell.name, cell.latitude, cell.longitude, cell.radius_km) for cell in cells)
+
+
+def read(file: Path) -> list[Cell]:
+    """Reads a plan. Raises `InputError` with file, line and column."""
+    made: dict[str, Cell] = {}
+    with file.open(newline="") as rows:
+        table = csv.DictReader(rows)
+        if missing := [column for column in COLUMNS if column not in (table.fieldnames or ())]:
+            raise InputError(f"{file}:1: no column {missing[0]}; expected {', '.join(COLUMNS)}")
+        for row in table:
+            values = []
+            for column, (least, most) in RANGES.items():
+                try:
+                    values.append(float(row[column]))
+                except (TypeError, ValueError):
+                    values.append(nan)
+                if not least <= values[-1] <= most:
+                    expected = f"expected {least:g} to {most:g}, found {row[column] or 'nothing'}"
+                    raise InputError(f"{file}:{table.line_num}: {column}: {expected}")
+            name = row["cell"]
+            if name in made or not NAME.fullmatch(name):
+                expected = "expected a name of its own, of letters, digits, - and _"
+                raise InputError(f"{file}:{table.line_num}: cell: {expected}, found {name or 'nothing'}")
+            made[name] = Cell(name, *values)
+    if not made:
+        raise InputError(f"{file}: expected at least one cell, found none")
+    return list(made.values())

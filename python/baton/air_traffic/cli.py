@@ -1,8 +1,9 @@
-"""The commands `baton air-traffic generate`, `import` and `cells`."""
+"""The commands `baton air-traffic generate`, `import`, `cells` and `scenario`."""
 
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +15,7 @@ from baton.command_line import PATH, Group
 from baton.errors import InputError
 
 from . import cells as plans
-from . import flights, state_vectors
+from . import flights, scenario, state_vectors
 from .flights import Point
 
 INPUT = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -75,6 +76,18 @@ def cells(file: Path, out: Path, spacing: float, radius: float) -> None:
     made = plans.plan(_read(file), spacing_m=spacing * 1000, radius_m=radius * 1000)
     plans.write(made, out)
     print(f"{out}: {len(made)} cells")
+
+
+@app.command("scenario")
+@click.argument("file", type=INPUT, metavar="FLIGHTS", help="A file of flights.")
+@click.argument("plan", type=INPUT, metavar="CELLS", help="A plan of cells.")
+@out_option("air-traffic.toml")
+@click.option("--hours", type=click.FloatRange(min=0.01), default=24.0, metavar="HOURS", help="Length of the run.")
+def scenario_(file: Path, plan: Path, out: Path, hours: float) -> None:
+    """Write the scenario: mobile routers on a radio network, with messages of air traffic services and of airlines."""
+    named = os.path.relpath(file, out.resolve().parent)
+    out.write_text(scenario.text(out.stem, named, plans.read(plan), f"{hours * 60:g} min"))
+    print(f"{out}: run it with `baton run {out}`")
 
 
 def _read(file: Path) -> list[list[Point]]:

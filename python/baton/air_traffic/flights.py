@@ -1,4 +1,4 @@
-"""Flights in a file, and a generator of flights between airports of Europe."""
+"""Flights, as the key `flights` of a track reads them, and a generator of flights between airports of Europe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from .airports import AIRPORTS
-from .sphere import distance_m
+from .sphere import between, distance_m
 
 DAY_S = 86_400
 COLUMNS = ("flight", "time", "latitude", "longitude", "altitude")
@@ -59,7 +59,8 @@ def generate(number: int, seed: int, *, begin_s: float = 0.0, duration_s: float 
 
 def _flown(origin: np.ndarray, destination: np.ndarray, departure_s: float) -> list[Point]:
     """Returns a flight's ends, its top of climb and its top of descent."""
-    length = distance_m(*origin, *destination)
+    ends = (float(origin[0]), float(origin[1]), float(destination[0]), float(destination[1]))
+    length = distance_m(*ends)
     climb = min(CLIMB_M, length / 2)
     top = CRUISE_M * climb / CLIMB_M
     ways = [(0.0, 0.0), (climb, top), (length - climb, top), (length, 0.0)]
@@ -67,20 +68,9 @@ def _flown(origin: np.ndarray, destination: np.ndarray, departure_s: float) -> l
         ways.pop(1)
     made = []
     for way, altitude in ways:
-        latitude, longitude = _between(origin, destination, way / length)
-        made.append(Point(round(departure_s + way / CRUISE_M_S, 1), latitude, longitude, altitude))
+        latitude, longitude = between(*ends, way / length)
+        made.append(Point(round(departure_s + way / CRUISE_M_S, 1), round(latitude, 4), round(longitude, 4), altitude))
     return made
-
-
-def _between(origin: np.ndarray, destination: np.ndarray, share: float) -> tuple[float, float]:
-    """Returns the point at a share of the great circle."""
-    ends = np.radians([origin, destination])
-    vectors = np.stack(
-        [np.cos(ends[:, 0]) * np.cos(ends[:, 1]), np.cos(ends[:, 0]) * np.sin(ends[:, 1]), np.sin(ends[:, 0])]
-    )
-    angle = np.arccos(np.clip(vectors[:, 0] @ vectors[:, 1], -1, 1))
-    x, y, z = (np.sin((1 - share) * angle) * vectors[:, 0] + np.sin(share * angle) * vectors[:, 1]) / np.sin(angle)
-    return round(float(np.degrees(np.arctan2(z, np.hypot(x, y)))), 4), round(float(np.degrees(np.arctan2(y, x))), 4)
 
 
 def write(flights: Iterable[tuple[str, list[Point]]], file: Path) -> int:

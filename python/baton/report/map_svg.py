@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -17,19 +18,41 @@ EXPLANATION = (
     " and is dotted where none did."
     " Numbers are those of the handovers, where they began."
 )
+PLAYING = (
+    "Played, a dot is a mobile, of more than a hundred every so manieth; a cell is filled by all mobiles in it, the"
+    " darkest with the most that any cell has had."
+)
 
 
 def section(maps: Sequence[Map]) -> str:
     """Returns all maps under a heading; nothing without maps."""
     if not maps:
         return ""
-    drawings = "".join(f'<div class="wide">{drawing(each)}</div>' for each in maps)
+    drawings = "".join(f'<div class="wide">{drawing(each)}</div>{player(each)}' for each in maps)
     return f'<section id="maps"><h2>Map</h2><p class="note">{EXPLANATION}</p>{drawings}</section>'
 
 
 def drawing(drawn: Map) -> str:
     """Draws one map."""
     return _Drawing(drawn).svg()
+
+
+def player(drawn: Map) -> str:
+    """Returns the controls that play a map, and what they need: the cells' loads and the mobiles' places in pixels.
+    Nothing for a map without loads."""
+    if not drawn.stretch_s:
+        return ""
+    place = _Drawing(drawn).place
+    moves = [
+        [[round(number, 1) for number in (at, *place(point))] for at, point in move.places] for move in drawn.moves
+    ]
+    data = {"stretch": drawn.stretch_s, "cells": [cell.mobiles for cell in drawn.cells], "moves": moves}
+    return (
+        '<p class="player"><button type="button">Play</button>'
+        '<input type="range" min="0" max="1" step="any" value="0" aria-label="Time"><output></output>'
+        f'<span class="note">{PLAYING}</span>'
+        f'<script type="application/json">{json.dumps(data, separators=(",", ":"))}</script></p>'
+    )
 
 
 def nice_length(most_km: float) -> float:
@@ -88,7 +111,7 @@ class _Drawing:
         look = f"fill:{colour};fill-opacity:.06;stroke:{colour}"
         return (
             f"<g><title>{html.escape(cell.name)}: {cell.radius_km:g} km</title>"
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" style="{look}"/>'
+            f'<circle class="cell" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" style="{look}"/>'
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" style="fill:{colour}"/></g>'
         )
 

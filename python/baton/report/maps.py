@@ -31,6 +31,16 @@ class Circle:
     role: str
     middle: Point
     radius_km: float
+    mobiles: list[float] = field(default_factory=list)
+    """Mean number of mobiles in it, in equal stretches of the run."""
+
+
+@dataclass
+class Move:
+    """Places of a mobile while it exists, with their times in s."""
+
+    mobile: str
+    places: list[tuple[float, Point]]
 
 
 @dataclass
@@ -67,6 +77,9 @@ class Map:
     cells: list[Circle]
     ways: list[Way]
     turns: list[Turn] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+    stretch_s: float = 0.0
+    """Length of a stretch of the cells' loads."""
 
     def bounds(self) -> tuple[Point, Point]:
         """Returns the south-western and the north-eastern corner of everything on the map."""
@@ -90,9 +103,20 @@ def _map(radio: Json, summary: Json) -> Map:
     origin = (first + east, sum(cell["latitude"] for cell in cells) / len(cells))
     roles = {cell["cell"]: link_role(number) for number, cell in enumerate(cells)}
     circles = [
-        Circle(cell["cell"], roles[cell["cell"]], _point(cell, origin), cell["radius_m"] / 1e3) for cell in cells
+        Circle(
+            cell["cell"],
+            roles[cell["cell"]],
+            _point(cell, origin),
+            cell["radius_m"] / 1e3,
+            cell.get("load", {}).get("aircraft", []),
+        )
+        for cell in cells
     ]
-    drawn = Map(radio["link"], circles, [])
+    moves = [
+        Move(each["mobile"], [(place["at_s"], _point(place, origin)) for place in each["track"]])
+        for each in radio["aircraft"]
+    ]
+    drawn = Map(radio["link"], circles, [], moves=moves, stretch_s=cells[0].get("load", {}).get("stretch_s", 0.0))
     listed, names = list(enumerate(handovers_in_order(summary), start=1)), CellNames.of(summary)
     for aircraft in radio["aircraft"][:MOST_WAYS]:
         track, mobile = aircraft["track"], aircraft["mobile"]

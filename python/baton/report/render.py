@@ -19,7 +19,9 @@ from .tables import Run
 from .text_tables import (
     ABSENT,
     agent_table,
+    cell_table,
     class_table,
+    disturbed_table,
     expectation_table,
     flow_and_handover_tables,
     number,
@@ -29,7 +31,7 @@ from .text_tables import (
 
 # Files that are named; a run with captures at many interfaces has more.
 MOST_FILES = 20
-SCRIPTS = ("decode.js", "page.js", "detail.js", "panel.js", "report.js")
+SCRIPTS = ("decode.js", "page.js", "detail.js", "panel.js", "map.js", "report.js")
 
 
 def page(run: Run, description: Description) -> str:
@@ -42,7 +44,9 @@ def page(run: Run, description: Description) -> str:
         "happened": html.escape(run.happened),
         "tables": expectation_table(run.summary)
         + class_table(run.summary)
+        + disturbed_table(run.summary)
         + flow_and_handover_tables(run.summary, run.whole or run.summary)
+        + cell_table(run.summary)
         + agent_table(run.summary),
         "files": _files(run),
         "details": details("Scenario, as it was run", scenario_text(run.manifest)),

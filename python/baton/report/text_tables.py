@@ -11,6 +11,7 @@ from baton.many import Spread, fleets, flow_classes
 from . import handovers
 
 ABSENT = "\u2013"
+BUSIEST_CELLS = 20
 
 
 class Markup(str):
@@ -82,6 +83,51 @@ def class_table(summary: dict[str, Any]) -> str:
         for each in summary.get("classes") or []
     ]
     return table("Packets and delays by class", heads, rows, texts=1) if rows else ""
+
+
+def disturbed_table(summary: dict[str, Any]) -> str:
+    """Returns a table with a row for each class and kind of handover: delays of the packets under way during these."""
+    heads = [("Under way during", ""), ("Class", ""), ("Packets", ""), *DELAY_HEADS]
+    rows = [
+        [
+            f"{each['name']} handovers".replace("-", " "),
+            str(of_class["name"]),
+            number(each["delay"]["packets"]),
+            *_delays(each),
+        ]
+        for of_class in summary.get("classes") or []
+        for each in of_class.get("during_handovers") or []
+    ]
+    return table("Delays during handovers", heads, sorted(rows), texts=2) if rows else ""
+
+
+def cell_table(summary: dict[str, Any]) -> str:
+    """Returns a table with a row for each of the busiest cells of radio networks; nothing where one mobile is all."""
+    heads = [
+        ("Cell", ""),
+        ("Network", ""),
+        ("Mobiles: mean", ""),
+        ("most", ""),
+        ("Delivered forward: mean", ""),
+        ("most", ""),
+        ("Return: mean", ""),
+        ("most", ""),
+    ]
+    cells = [
+        (each, radio["link"]) for radio in summary.get("radios") or [] for each in radio["cells"] if "load" in each
+    ]
+    loads = [(max(cell["load"]["aircraft"], default=0), cell, link) for cell, link in cells]
+    busiest = sorted(loads, key=lambda each: -each[0])[:BUSIEST_CELLS]
+    if not busiest or busiest[0][0] <= 1:
+        return ""
+    rows = []
+    for most, cell, link in busiest:
+        load = cell["load"]
+        rates = [load["forward_bps"], load["return_bps"]]
+        of_rates = [quantity(value, "bit/s") for each in rates for value in (sum(each) / len(each), max(each))]
+        mean = sum(load["aircraft"]) / len(load["aircraft"])
+        rows.append([cell["cell"], link, number(mean), number(most), *of_rates])
+    return table(f"Busiest cells, of {len(cells)}", heads, rows, texts=2)
 
 
 def flow_and_handover_tables(summary: dict[str, Any], whole: dict[str, Any], linked: bool = True) -> str:

@@ -3,10 +3,12 @@
 //! The earth is a sphere of radius 6371.0088 km (the mean radius of the International Union of Geodesy and Geophysics).
 //! Distances are slant: straight through the air between two points, heights included.
 
+mod flights;
 pub mod line;
 mod recorded;
 mod track;
 
+pub use flights::{JUMP_M_S, parse_flights};
 pub use track::{Track, TrackError};
 
 /// Mean radius of the earth in metres.

@@ -34,25 +34,20 @@ impl Track {
         let mut lines = text.lines().enumerate();
         // Spreadsheets put a byte order mark in front.
         let header = lines.next().map_or("", |(_, line)| line);
-        let places = header_places(file, header.trim_start_matches('\u{feff}'))?;
+        let places = places(file, header.trim_start_matches('\u{feff}'))?;
         let mut points = Vec::new();
         let mut first_time = None;
         for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-            let mut values = [0.0; 4];
-            for (column, &place) in places.iter().enumerate() {
-                let field = fields.get(place).copied().unwrap_or("");
-                values[column] =
-                    value(column, field).ok_or_else(|| malformed(file, index, column, field))?;
-            }
-            let [time, latitude, longitude, altitude] = values;
+            let values = values(file, index, &fields, &places)?;
+            let time = values[0];
             let since = Duration::from_secs_f64(time - *first_time.get_or_insert(time));
             let at = Instant::ZERO + since;
             let late = points.last().is_some_and(|&(before, _)| at <= before);
             if late || since == Duration::MAX {
                 return Err(malformed(file, index, 0, &time.to_string()));
             }
-            points.push((at, Position::new(latitude, longitude, altitude)));
+            points.push((at, position(&values)));
         }
         if points.is_empty() {
             return Err(TrackError::Empty { what: file.into() });
@@ -62,7 +57,7 @@ impl Track {
 }
 
 /// Returns the place in a line of each of [`COLUMNS`].
-fn header_places(file: &str, header: &str) -> Result<[usize; 4], TrackError> {
+pub(super) fn places(file: &str, header: &str) -> Result<[usize; 4], TrackError> {
     let names: Vec<&str> = header.split(',').map(str::trim).collect();
     let mut places = [0; 4];
     for (column, called) in NAMES.iter().enumerate() {
@@ -84,13 +79,32 @@ fn header_places(file: &str, header: &str) -> Result<[usize; 4], TrackError> {
     Ok(places)
 }
 
-fn value(column: usize, field: &str) -> Option<f64> {
-    let value: f64 = field.parse().ok()?;
-    let (least, most) = RANGES[column];
-    (value.is_finite() && (least..=most).contains(&value)).then_some(value)
+/// Returns the values of [`COLUMNS`] in a line's fields.
+pub(super) fn values(
+    file: &str,
+    index: usize,
+    fields: &[&str],
+    places: &[usize; 4],
+) -> Result<[f64; 4], TrackError> {
+    let mut values = [0.0; 4];
+    for (column, &place) in places.iter().enumerate() {
+        let field = fields.get(place).copied().unwrap_or("");
+        let (least, most) = RANGES[column];
+        let value = field.parse::<f64>().ok();
+        values[column] = value
+            .filter(|value| value.is_finite() && (least..=most).contains(value))
+            .ok_or_else(|| malformed(file, index, column, field))?;
+    }
+    Ok(values)
 }
 
-fn malformed(file: &str, index: usize, column: usize, found: &str) -> TrackError {
+/// Returns the position among the values of a line.
+pub(super) fn position(&[_, latitude, longitude, altitude]: &[f64; 4]) -> Position {
+    Position::new(latitude, longitude, altitude)
+}
+
+/// Returns the error for a cell of a column of [`COLUMNS`].
+pub(super) fn malformed(file: &str, index: usize, column: usize, found: &str) -> TrackError {
     TrackError::Malformed {
         file: file.into(),
         line: index + 1,

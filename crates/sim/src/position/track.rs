@@ -3,12 +3,15 @@
 use super::{EARTH_RADIUS_M, Position};
 use baton_proto::time::{Duration, Instant};
 
-/// Position at each moment. Before its first point it stands there, after the last one likewise.
+/// Position at each moment. Before its first point it stands there, after the last one likewise; a flight exists only in
+/// between.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
     points: Vec<(Instant, Position)>,
     /// True if it moves from point to point, false if it jumps.
     moves: bool,
+    /// True if it exists only from its first point to its last.
+    is_flight: bool,
     /// Upper bound of the speed between any two moments, in m/s; infinite where it jumps.
     fastest_m_s: f64,
 }
@@ -60,6 +63,7 @@ impl Track {
         Track {
             points: vec![(Instant::ZERO, position)],
             moves: false,
+            is_flight: false,
             fastest_m_s: 0.0,
         }
     }
@@ -94,6 +98,14 @@ impl Track {
         Track::from_points("track", points, true)
     }
 
+    /// Creates a flight: a recorded track that exists only from its first point to its last.
+    pub fn flight(points: Vec<(Instant, Position)>) -> Result<Track, TrackError> {
+        Ok(Track {
+            is_flight: true,
+            ..Track::from_points("flight", points, true)?
+        })
+    }
+
     fn from_points(
         what: &str,
         points: Vec<(Instant, Position)>,
@@ -123,6 +135,7 @@ impl Track {
         Ok(Track {
             points,
             moves,
+            is_flight: false,
             fastest_m_s,
         })
     }
@@ -179,12 +192,39 @@ impl Track {
             return self.points[after].0;
         }
         let begins = if after == 0 { self.points[0].0 } else { at };
+        if self.is_flight && after == 0 {
+            return begins;
+        }
         let seconds = distance_m.max(0.0) / self.fastest_m_s;
-        if seconds.is_finite() {
+        let changes = if seconds.is_finite() {
             begins + Duration::from_secs_f64(seconds)
         } else {
             Instant::NEVER
+        };
+        match self.is_flight {
+            true => changes.min(self.span().1),
+            false => changes,
         }
+    }
+
+    /// Returns true if it exists at this time: a flight before its last point and not before its first, others always.
+    pub fn is_present(&self, at: Instant) -> bool {
+        let (first, last) = self.span();
+        !self.is_flight || (first <= at && at < last)
+    }
+
+    /// Returns the times between which it exists, up to `now`.
+    pub fn present_until(&self, now: Instant) -> (Instant, Instant) {
+        let (first, last) = match self.is_flight {
+            true => self.span(),
+            false => (Instant::ZERO, now),
+        };
+        (first.min(now), last.min(now))
+    }
+
+    /// Returns the upper bound of its speed in m/s; infinite where it jumps.
+    pub fn fastest_m_s(&self) -> f64 {
+        self.fastest_m_s
     }
 
     /// Returns the times of its first and last points.

@@ -14,6 +14,7 @@ pub(crate) mod document;
 pub mod dtn_gateways;
 pub(crate) mod error;
 mod expectation;
+mod flights;
 mod format_1;
 mod hints;
 mod idle;
@@ -338,16 +339,17 @@ fn resolved(
         }
     };
     let mut report = Report::new(&document, classes);
-    let Some(raw) = checked::<raw::RawScenario>(values, json_schema(), &mut report) else {
+    let Some(mut raw) = checked::<raw::RawScenario>(values, json_schema(), &mut report) else {
         return Err(report.into_error());
     };
+    let mut traces = traces::Traces::new(directory);
+    flights::read(&mut raw, &mut traces, &mut report);
     let copied = written_out::written_out(&raw, &mut report);
     if !report.is_clean() {
         return Err(report.into_error());
     }
     written_out::refuse_spacing(&raw, &mut report);
     let raw = copied.unwrap_or(raw);
-    let mut traces = traces::Traces::new(directory);
     let mut scenario = resolve::resolve(&raw, &mut traces, &mut report);
     scenario.shrink();
     if !report.is_clean() {

@@ -682,6 +682,8 @@ pub struct Record {
     pub interval: Duration,
     /// Most handovers with a record of their own; later ones are only counted.
     pub handovers: usize,
+    /// Most flows in the results, spread evenly over all.
+    pub flows: usize,
 }
 
 /// Settings of a live run alone; a simulated one ignores them.

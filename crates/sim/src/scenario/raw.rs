@@ -201,6 +201,9 @@ pub struct RawRecord {
     /// Most handovers that the results list, the first ones; later ones are only counted. Default 1000000.
     #[schemars(range(max = 1_000_000_000))]
     pub handovers: Option<u32>,
+    /// Most flows that the results list, spread evenly over all; classes count all. Default 1000000.
+    #[schemars(range(max = 1_000_000_000))]
+    pub flows: Option<u32>,
 }
 
 /// Settings of live runs (`baton live`).

@@ -1,9 +1,11 @@
 //! Tracks of mobiles, as written.
 
 use super::units::{Distance, Speed, Time};
+use crate::position::Track;
 use baton_proto::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::sync::Arc;
 
 /// A point on or above the earth.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -18,8 +20,8 @@ pub struct RawPosition {
     pub altitude: Option<Distance>,
 }
 
-/// Track of a mobile: `position`, `legs`, `timetable` or `file` for radio networks, or `along` a line (exactly one of
-/// them).
+/// Track of a mobile: `position`, `legs`, `timetable`, `file` or `flights` for radio networks, or `along` a line
+/// (exactly one of them).
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RawTrack {
     /// Place at which it stands. Default: it moves.
@@ -39,6 +41,10 @@ pub struct RawTrack {
     /// A recorded track: CSV with the columns time (in seconds), latitude, longitude and altitude (in metres). Default:
     /// none.
     pub file: Option<String>,
+    /// A file of many recorded tracks: CSV like that of `file`, with a column flight more. Each flight is a mobile of its
+    /// own, NAME-1, NAME-2 and on, up to `count`, which exists from its first point to its last; times count from the
+    /// start of the run, those of its flows from its first point. Default: none.
+    pub flights: Option<String>,
     /// Time at which it is at the first point; times of a timetable and of a file count from then. Before, it stands
     /// there. Default "0 s".
     pub begin: Option<Time>,
@@ -51,6 +57,10 @@ pub struct RawTrack {
     #[serde(skip)]
     #[schemars(skip)]
     pub ahead: Duration,
+    /// The flights of its file; of a copy its own one. Shared, since each copy clones the mobile.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub flown: Arc<[Arc<Track>]>,
 }
 
 /// An entry of a track's timetable.

@@ -282,8 +282,8 @@ pub(super) fn resolve(
     scenario
 }
 
-/// Most handovers that results list. Chosen: some hundreds of megabytes; no run of less than a million notices.
-const LISTED_HANDOVERS: usize = 1_000_000;
+/// Most handovers, and flows, that results list. Chosen: some hundreds of megabytes; no run of less than a million notices.
+const MOST_IN_RESULTS: usize = 1_000_000;
 
 fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Record {
     let interval = raw
@@ -309,7 +309,8 @@ fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Recor
         series: raw.series.unwrap_or(true),
         packets: raw.packets.unwrap_or(true),
         interval,
-        handovers: raw.handovers.map_or(LISTED_HANDOVERS, |most| most as usize),
+        handovers: raw.handovers.map_or(MOST_IN_RESULTS, |most| most as usize),
+        flows: raw.flows.map_or(MOST_IN_RESULTS, |most| most as usize),
     }
 }
 

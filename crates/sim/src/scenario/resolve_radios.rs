@@ -8,12 +8,13 @@ use super::raw_links::RawLink;
 use super::raw_reception::RawLine;
 use super::resolve::Report;
 use super::resolve_links::{Links, check_name, set_mtu};
-use super::resolve_tracks::{first_outside, track};
+use super::resolve_tracks::{comes_inside, first_outside, track};
 use super::traces::Traces;
 use crate::addresses::CellNetworks;
 use crate::link::cells::{self, CellId, NetworkConfig, StationId};
 use crate::position::Track;
 use baton_proto::time::{Duration, Instant};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Context for the resolution of links that depend on the positions of mobiles.
@@ -46,6 +47,7 @@ pub(super) fn radio(
         return;
     };
     let mut aircraft = Vec::new();
+    let mut coverage: BTreeMap<String, Coverage> = BTreeMap::new();
     for (mobile, raw) in &sky.mobiles.0 {
         if attached(raw).any(|link| link == name) {
             let path = Path::default().key("mobiles").key(mobile);
@@ -61,11 +63,20 @@ pub(super) fn radio(
                 track: Arc::new(track),
                 jitter,
             };
-            if is_known && attached(raw).all(|link| link == name) {
+            let track = raw.track.as_ref();
+            if track.is_some_and(|track| track.flights.is_some()) {
+                let written = report.copies.name(mobile).to_owned();
+                let coverage = coverage.entry(written).or_default();
+                coverage.count(&flier, &config, sky.end);
+            } else if is_known && attached(raw).all(|link| link == name) {
                 check_inside(&flier, &config, &path.key("track"), sky.end, report);
             }
             aircraft.push(flier);
         }
+    }
+    for (mobile, coverage) in &coverage {
+        let path = Path::default().key("mobiles").key(mobile).key("track");
+        coverage.check(name, &path.key("flights"), report);
     }
     if aircraft.is_empty() {
         let message = "no mobile attaches to it, so it has no effect".to_owned();
@@ -122,6 +133,47 @@ pub(super) fn attached(raw: &RawMobile) -> impl Iterator<Item = &str> {
     entries
         .map(|entry| entry.attach.as_str())
         .chain(preferred.chain(chosen).map(String::as_str))
+}
+
+/// Flights of a mobile, and those of them that cells do not cover.
+#[derive(Default)]
+struct Coverage {
+    flights: usize,
+    /// Flights that are outside all cells for a time.
+    leave: usize,
+    /// Flights that never come into a cell.
+    never_inside: usize,
+}
+
+impl Coverage {
+    fn count(&mut self, flier: &Aircraft, network: &NetworkConfig, end: Instant) {
+        self.flights += 1;
+        if first_outside(flier, network, end).is_some() {
+            self.leave += 1;
+            self.never_inside += usize::from(!comes_inside(&flier.track, network, end));
+        }
+    }
+
+    /// Warns of flights outside the cells, or refuses cells in which no flight comes.
+    fn check(&self, network: &str, path: &Path, report: &mut Report<'_>) {
+        let Coverage {
+            flights,
+            leave,
+            never_inside,
+        } = self;
+        let network = quoted(network);
+        if never_inside == flights {
+            let message = format!(
+                "no flight comes into a cell of {network}; expected cells under the flights, as `baton air-traffic cells` plans them"
+            );
+            report.wrong(path, message);
+        } else if *leave > 0 {
+            let message = format!(
+                "{leave} of {flights} flights are outside all cells of {network} for a time, {never_inside} of them always, without a link then"
+            );
+            report.warn(path, message);
+        }
+    }
 }
 
 /// Warns of an aircraft that leaves all cells without another link.

@@ -85,6 +85,7 @@ fn run<'a>(
         ("legs", raw.legs.is_some()),
         ("timetable", raw.timetable.is_some()),
         ("file", raw.file.is_some()),
+        ("flights", raw.flights.is_some()),
     ];
     report.misplaced(path, &keys, &[], "\"along\"");
     let Some(speed) = raw.speed else {

@@ -23,7 +23,7 @@ pub(crate) fn track(
     report: &mut Report<'_>,
 ) -> Option<(Track, Duration)> {
     if raw.along.is_some() {
-        let message = "is not a place on the earth, as a radio network needs; expected position, legs, timetable or file";
+        let message = "is not a place on the earth, as a radio network needs; expected position, legs, timetable, file or flights";
         report.wrong_key(&path.key("along"), message.to_owned());
         return None;
     }
@@ -32,10 +32,11 @@ pub(crate) fn track(
         ("legs", raw.legs.is_some()),
         ("timetable", raw.timetable.is_some()),
         ("file", raw.file.is_some()),
+        ("flights", raw.flights.is_some()),
     ];
     let mut given = kinds.iter().filter(|(_, given)| *given);
     let Some((kind, _)) = given.next() else {
-        let message = "is empty; expected position, legs, timetable or file";
+        let message = "is empty; expected position, legs, timetable, file or flights";
         report.wrong(path, message.to_owned());
         return None;
     };
@@ -53,7 +54,7 @@ pub(crate) fn track(
         ("spacing", raw.spacing.is_some()),
     ];
     let own: &[&str] = match *kind {
-        "position" => &[],
+        "position" | "flights" => &[],
         "legs" => &["speed", "begin", "begin_jitter", "spacing"],
         _ => &["begin", "begin_jitter", "spacing"],
     };
@@ -71,6 +72,14 @@ fn shape(
     traces: &mut Traces<'_>,
     report: &mut Report<'_>,
 ) -> Option<Track> {
+    if raw.flights.is_some() {
+        let [flight] = raw.flown.as_ref() else {
+            let message = "stands for many mobiles; expected it as the track of a mobile";
+            report.wrong_key(&path.key("flights"), message.to_owned());
+            return None;
+        };
+        return Some(Track::clone(flight));
+    }
     if let Some(name) = &raw.file {
         return traces.track(name, &path.key("file"), report);
     }
@@ -107,15 +116,36 @@ pub(super) fn first_outside(
     network: &NetworkConfig,
     end: Instant,
 ) -> Option<(Instant, CellId, f64)> {
+    let found = |beyond| beyond > 0.0;
+    first_place(&aircraft.track, network, end, found)
+}
+
+/// Returns true if a track comes into the radius of a cell before `end`.
+pub(super) fn comes_inside(track: &Track, network: &NetworkConfig, end: Instant) -> bool {
+    first_place(track, network, end, |beyond| beyond <= 0.0).is_some()
+}
+
+/// Returns the first time before `end` at which something exists and has a distance outside all cells' radii, negative
+/// inside, that is sought; with it the nearest cell then, and that distance in metres.
+fn first_place(
+    track: &Track,
+    network: &NetworkConfig,
+    end: Instant,
+    is_sought: impl Fn(f64) -> bool,
+) -> Option<(Instant, CellId, f64)> {
     // Precise enough for a message, and bounded for flights of years.
     let step = Duration::from_nanos((end.as_nanos() / 100_000).max(1_000_000_000));
     let mut now = Instant::ZERO;
     while now < end {
-        let (cell, beyond) = network.cells.nearest(&aircraft.track.position(now));
-        if beyond > 0.0 {
+        if !track.is_present(now) {
+            now = track.earliest_change(now, 0.0);
+            continue;
+        }
+        let (cell, beyond) = network.cells.nearest(&track.position(now));
+        if is_sought(beyond) {
             return Some((now, cell, beyond));
         }
-        now = aircraft.track.earliest_change(now, -beyond).max(now + step);
+        now = track.earliest_change(now, beyond.abs()).max(now + step);
     }
     None
 }

@@ -7,6 +7,7 @@ mod coding;
 mod copies;
 mod demand;
 mod dtn_gateways;
+mod flights;
 mod format_1;
 mod hints;
 mod many;

@@ -5,15 +5,18 @@ use super::copies::Copies;
 use super::counted::{Fleets, name_of};
 use super::document::Path;
 use super::error::quoted;
+use super::flights;
 use super::raw::{Named, RawMobile, RawScenario};
 use super::raw_flows::RawFlow;
 use super::raw_links::RawLink;
 use super::resolve::Report;
 use super::tagged::NameOr;
 use super::units::prefix;
+use crate::position::Track;
 use baton_proto::time::Duration;
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Most copies of one flow: as many as a host has ports for.
 const MOST_FLOWS: u64 = 60_000;
@@ -179,6 +182,15 @@ impl<'r> Writer<'r> {
         named
     }
 
+    /// Returns the flight of a mobile of a fleet, if that has flights.
+    fn flight(&self, fleet: Option<usize>, number: u32) -> Option<&'r Arc<Track>> {
+        let fleet = &self.fleets.all[fleet?];
+        let mobile = self.raw.mobiles.0.iter();
+        let mut mobile = mobile.filter(|(name, _)| name == fleet.mobile);
+        let track = mobile.next()?.1.track.as_ref()?;
+        track.flown.get(number.checked_sub(1)? as usize)
+    }
+
     fn flows(&mut self) -> Vec<RawFlow> {
         let mut all = Vec::new();
         for (place, flow) in self.raw.flows.iter().enumerate() {
@@ -197,6 +209,11 @@ impl<'r> Writer<'r> {
                 let mut copy = flow.clone();
                 copy.class.get_or_insert_with(|| flow.name.clone());
                 copy.name = numbered(&flow.name, number);
+                if let Some(flight) = self.flight(fleet, number)
+                    && !flights::fly_with(&mut copy, flight, self.raw.duration.0)
+                {
+                    continue;
+                }
                 self.node(number, &mut copy.from);
                 self.node(number, &mut copy.to);
                 if let Some(NameOr(transport)) = &mut copy.transport {
@@ -278,6 +295,9 @@ impl<'r> Writer<'r> {
                 chosen.for_each(|link| self.link(number, link));
                 if let Some(track) = &mut copy.track {
                     let spacing = track.spacing.map_or(Duration::ZERO, |spacing| spacing.0);
+                    if let Some(flight) = self.flight(self.fleets.of_node(name), number) {
+                        track.flown = Arc::from([Arc::clone(flight)]);
+                    }
                     track.ahead = spacing.saturating_mul(u64::from(number.saturating_sub(1)));
                 }
                 if let Some(mobility) = &mut copy.mobility {

@@ -179,8 +179,13 @@ impl World {
     #[inline]
     pub(super) fn count_delay(&mut self, flow: FlowId, identity: Identity, has_data: bool) {
         let delay = self.now.saturating_since(identity.sent());
+        let way = way_of(identity);
         let flow = &mut self.load.flows[flow.0 as usize];
-        flow.delays[way_of(identity) as usize].add(delay, has_data);
+        flow.delays[way as usize].add(delay, has_data);
+        if has_data && way == Way::ToSink && !flow.movers.is_empty() {
+            let disturbed = &mut self.probes.disturbed;
+            disturbed.note(flow, &self.net.mobiles, identity.sent(), delay);
+        }
     }
 
     /// Takes in the packets that stay at a host.

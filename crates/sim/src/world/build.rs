@@ -84,6 +84,7 @@ impl World {
             recorder,
             captures,
             accounts: Default::default(),
+            disturbed: Default::default(),
             observed: Observed::default(),
             drops: Default::default(),
             unlisted: Default::default(),

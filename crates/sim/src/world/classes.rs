@@ -2,6 +2,7 @@
 
 use super::World;
 use super::delays::{DelaySummary, Delays};
+use super::disturbed::DisturbedSummary;
 use super::flow::FlowRun;
 use super::packet_counts::Way;
 use serde::Serialize;
@@ -21,6 +22,8 @@ pub struct ClassSummary {
     pub lost_packets: u64,
     /// Their delays; null if none arrived.
     pub delay: Option<DelaySummary>,
+    /// Delays of those among them that a handover of one of their mobiles met on their way, by its kind.
+    pub during_handovers: Vec<DisturbedSummary>,
 }
 
 impl World {
@@ -64,6 +67,7 @@ impl World {
             delivered_packets: delivered,
             lost_packets: sent.saturating_sub(delivered + under_way),
             delay: delays.summary(),
+            during_handovers: self.probes.disturbed.of_class(name),
         }
     }
 }

@@ -15,6 +15,7 @@ mod carriers;
 mod classes;
 mod coders;
 mod delays;
+mod disturbed;
 mod dtn_gateways;
 pub mod flow;
 mod gateways;
@@ -166,6 +167,7 @@ struct Probes {
     recorder: Recorder,
     captures: Option<Captures>,
     accounts: accounts::Accounts,
+    disturbed: disturbed::Disturbed,
     observed: Observed,
     drops: Drops,
     /// Handovers that are only counted.

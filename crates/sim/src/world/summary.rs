@@ -37,8 +37,11 @@ pub struct Summary {
     pub events: u64,
     /// Packets sent by all hosts.
     pub packets: u64,
-    /// Flows, in the order of the scenario.
+    /// Flows, in the order of the scenario; of more than `record.flows` as many or fewer, spread evenly over all.
     pub flows: Vec<FlowSummary>,
+    /// Number of flows that are not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unlisted_flows: usize,
     /// Classes of flows, by name.
     pub classes: Vec<ClassSummary>,
     /// Handovers, in order of time for each mobile.
@@ -282,8 +285,18 @@ pub fn summarise(world: &World) -> Summary {
     for node in &world.net.nodes {
         discarded.add(node.host.discarded());
     }
-    let mut under_way = vec![[0; 2]; world.load.flows.len()];
+    let count = world.load.flows.len();
+    let mut under_way = vec![[0; 2]; count];
     world.for_each_under_way(|flow, way, _| under_way[flow.0 as usize][way as usize] += 1);
+    let every = match world.scenario.record.flows {
+        0 => usize::MAX,
+        most => count.div_ceil(most).max(1),
+    };
+    let listed = world.load.flows.iter().zip(under_way).step_by(every);
+    let listed = listed.take(world.scenario.record.flows);
+    let flows: Vec<FlowSummary> = listed
+        .map(|(flow, under_way)| flow_summary(world, flow, under_way))
+        .collect();
     Summary {
         format: FORMAT,
         scenario: world.scenario.name.clone(),
@@ -292,13 +305,8 @@ pub fn summarise(world: &World) -> Summary {
         wall_s: None,
         events: world.events,
         packets: world.net.packets.numbered(),
-        flows: world
-            .load
-            .flows
-            .iter()
-            .zip(under_way)
-            .map(|(flow, under_way)| flow_summary(world, flow, under_way))
-            .collect(),
+        unlisted_flows: count - flows.len(),
+        flows,
         classes: world.classes(),
         handovers: handovers(world),
         unlisted_handovers: world.unlisted_handovers(),
@@ -310,6 +318,10 @@ pub fn summarise(world: &World) -> Summary {
         server: None,
         live: None,
     }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn agents(world: &World) -> Vec<AgentSummary> {

@@ -11,6 +11,9 @@
 //! there is time to prepare another link before the signal is gone. Until then it looks for cells that its own cell
 //! does not know of: within the radius of a better one it leaves, and registers there.
 //!
+//! A flight begins to look for a cell in the first superframe after its first point, and leaves its cell in the first one
+//! after its last point.
+//!
 //! Redundant reports are left out: while the aircraft cannot have reached the place where Th1 is received, nothing is
 //! measured. The times of measurements stay the same, so the decisions are those of a run with all reports.
 
@@ -31,6 +34,9 @@ impl Network {
             return;
         }
         station.measures_at = Instant::NEVER;
+        if !station.track().is_present(now) {
+            return self.stay_away(id, now);
+        }
         match station.attachment {
             Attachment::Searching => self.search(id, now),
             Attachment::Entering { .. } => {}
@@ -38,6 +44,22 @@ impl Network {
                 self.report(id, cell, (place, phase), now)
             }
         }
+    }
+
+    /// Keeps an aircraft out of all cells while it does not exist; what waits for it or in it is lost.
+    fn stay_away(&mut self, id: StationId, now: Instant) {
+        if let Attachment::Registered { cell, place, .. } = self.stations[id.0 as usize].attachment
+        {
+            self.leave(id, cell, place, now);
+            self.stations[id.0 as usize].attachment = Attachment::Searching;
+            let mut ended = Vec::new();
+            for direction in [Direction::Forward, Direction::Return] {
+                let queue = self.stations[id.0 as usize].queue_mut(direction);
+                queue.leave(now, false, false, &mut ended);
+                self.air.end(id, direction, Some(cell), &mut ended);
+            }
+        }
+        self.measure_after(id, now, 0.0);
     }
 
     fn received_dbm(&self, id: StationId, cell: CellId, now: Instant) -> f64 {

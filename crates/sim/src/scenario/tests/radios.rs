@@ -248,7 +248,7 @@ fn mistakes_are_told() {
         (
             "track = { legs = [{ latitude = 0, longitude = 1 }, { latitude = 0, longitude = 2 }], ",
             "track = { ",
-            "mobiles.aircraft.track: is empty; expected position, legs, timetable or file",
+            "mobiles.aircraft.track: is empty; expected position, legs, timetable, file or flights",
         ),
         (
             track,

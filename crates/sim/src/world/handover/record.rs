@@ -31,6 +31,8 @@ pub struct HandoverRecord {
     pub links: [Option<usize>; 2],
     /// "soft" or "hard".
     pub kind: &'static str,
+    /// True if the old link had failed when the handover began.
+    pub after_loss: bool,
     /// Packets that were lost with the old link or with its queue.
     pub lost_packets: u64,
     /// True if a flow was under way during it: one that had begun before its completion, and that sent
@@ -229,6 +231,7 @@ impl World {
             completed: None,
             links: [old, to],
             kind,
+            after_loss: old.is_some_and(|link| !self.net.wires[link].works),
             lost_packets: 0,
             active: false,
             is_listed,

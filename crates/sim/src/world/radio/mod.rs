@@ -5,6 +5,7 @@
 //! other access links.
 
 mod events;
+mod load;
 mod neighbors;
 mod summary;
 
@@ -20,7 +21,7 @@ use crate::kernel::Timer;
 use crate::link::cells::{
     self, CellId, Direction, Network, Offered, Output, SIGNALLING_PRIORITY, StationId, Way,
 };
-use crate::link::{End, Fate};
+use crate::link::{End, Fate, Outcome};
 use crate::packets::PacketId;
 use crate::position::Track;
 use crate::record::{Quantity, Subject};
@@ -39,6 +40,7 @@ pub(super) struct RadioRun {
     network: Network,
     aircraft: Vec<AircraftRun>,
     neighbors: Neighbors,
+    carried: load::Carried,
     /// Packets offered at each cell's base station, and to it.
     offered: Vec<[u64; 2]>,
     /// Aircraft whose queues are to be recorded.
@@ -184,6 +186,11 @@ impl World {
             Some(cell) => self.net.radio_link(radio, fate.station, cell),
             None => self.net.packets[fate.packet].link as usize,
         };
+        if let (Some(cell), Outcome::Delivered { .. }) = (fate.cell, &fate.outcome) {
+            let bytes = self.net.packets[fate.packet].length;
+            let carried = &mut self.net.radios[radio].carried;
+            carried.add(cell, fate.direction, fate.at, bytes);
+        }
         if self.probes.recorder.records_series() {
             self.net.radios[radio].to_record.insert(fate.station);
         }
@@ -241,7 +248,9 @@ fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed
             let later = Duration::from_nanos(draws.below(flier.jitter.as_nanos()));
             track = Arc::new(track.delayed(later));
         }
-        let cell = radio.config.cells.strongest(&track.position(Instant::ZERO));
+        let is_present = track.is_present(Instant::ZERO);
+        let here = || radio.config.cells.strongest(&track.position(Instant::ZERO));
+        let cell = is_present.then(here).flatten();
         network.add_station(Instant::ZERO, Arc::clone(&track), cell);
         let mobile = directory.mobile_at(flier.node.0);
         aircraft.push(AircraftRun {
@@ -259,6 +268,7 @@ fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed
         network,
         aircraft,
         neighbors: Neighbors::new(radio),
+        carried: load::Carried::new(radio.stations.len(), scenario.duration),
         offered: vec![[0; 2]; radio.stations.len()],
         to_record: BTreeSet::new(),
         subjects: BTreeMap::new(),

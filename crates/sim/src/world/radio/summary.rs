@@ -1,13 +1,14 @@
 //! Positions and cells of aircraft, for a map.
 
+use super::load::CellLoad;
 use super::{AircraftRun, World};
 use crate::link::cells::CellConfig;
-use baton_proto::time::Instant;
+use baton_proto::time::{Duration, Instant};
 use serde::Serialize;
 
 /// Number of equal stretches of time into which each track is divided.
 const STRETCHES: u64 = 100;
-/// Most aircraft of a network that are reported: the first ones.
+/// Most aircraft of a network that are reported, evenly spread over the order of the scenario.
 const MOST_AIRCRAFT: usize = 100;
 
 /// A radio network: its cells, and the tracks of its aircraft.
@@ -17,7 +18,7 @@ pub struct RadioSummary {
     pub link: String,
     /// Cells, in the order of the scenario.
     pub cells: Vec<CellSummary>,
-    /// Mobiles on it; at most the first 100.
+    /// Mobiles on it; of more than 100 as many, evenly spread over them.
     pub aircraft: Vec<AircraftSummary>,
 }
 
@@ -32,9 +33,11 @@ pub struct CellSummary {
     pub longitude: f64,
     /// Largest distance at which aircraft may register, in metres.
     pub radius_m: f64,
+    /// Its load over the run.
+    pub load: CellLoad,
 }
 
-/// Track of a mobile until the end of the run.
+/// Track of a mobile until the end of the run, of a flight only while it exists.
 #[derive(Clone, Debug, Serialize)]
 pub struct AircraftSummary {
     /// Name of its node.
@@ -65,12 +68,13 @@ impl World {
         radios
             .map(|(radio, run)| {
                 let cells = &radio.config.cells;
-                let aircraft = radio.aircraft.iter().zip(&run.aircraft);
+                let every = run.aircraft.len().div_ceil(MOST_AIRCRAFT).max(1);
+                let aircraft = radio.aircraft.iter().zip(&run.aircraft).step_by(every);
+                let loads = run.carried.loads(&run.aircraft, self.now);
                 RadioSummary {
                     link: radio.config.name.clone(),
-                    cells: cells.iter().map(cell_summary).collect(),
+                    cells: cells.iter().zip(loads).map(cell_summary).collect(),
                     aircraft: aircraft
-                        .take(MOST_AIRCRAFT)
                         .map(|(flier, run)| AircraftSummary {
                             mobile: self.scenario.nodes[flier.node.0].clone(),
                             track: track(run, cells, self.now),
@@ -82,22 +86,25 @@ impl World {
     }
 }
 
-fn cell_summary(cell: &CellConfig) -> CellSummary {
+fn cell_summary((cell, load): (&CellConfig, CellLoad)) -> CellSummary {
     CellSummary {
         cell: cell.name.clone(),
         latitude: rounded(cell.position.latitude_deg()),
         longitude: rounded(cell.position.longitude_deg()),
         radius_m: cell.radius_m,
+        load,
     }
 }
 
 fn track(run: &AircraftRun, cells: &[CellConfig], now: Instant) -> Vec<PlaceSummary> {
-    let step = now.as_nanos() / STRETCHES;
+    let (begin, end) = run.track.present_until(now);
+    let step = end.saturating_since(begin).as_nanos() / STRETCHES;
     let mut moments: Vec<Instant> = (0..STRETCHES)
-        .map(|count| Instant::from_nanos(step * count))
+        .map(|count| begin + Duration::from_nanos(step * count))
         .collect();
     moments.extend(run.registered.iter().map(|&(at, _)| at));
-    moments.push(now);
+    moments.push(end);
+    moments.retain(|at| (begin..=end).contains(at));
     moments.sort();
     moments.dedup();
     let places = moments.into_iter().map(|at| {

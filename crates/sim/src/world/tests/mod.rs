@@ -15,6 +15,7 @@ mod demand;
 mod determinism;
 mod dtn_gateways;
 mod failback;
+mod flights;
 mod gateways;
 mod handover;
 mod handover_service;

@@ -5,7 +5,7 @@ use super::*;
 
 /// Returns study D's download over a window of 6 kB while the aircraft goes from its home cell to a foreign one, 350 km
 /// away. It is midway at about 20 s.
-fn study(radio: &str, mobility: &str, agent: &str) -> String {
+pub(super) fn study(radio: &str, mobility: &str, agent: &str) -> String {
     format!(
         r#"
         [links.radio]
