@@ -112,7 +112,7 @@ impl Engine {
         self.handle_event(now, (interface, event), owner, outlet);
     }
 
-    /// Takes in a restart of a mobile node's home agent.
+    /// Takes in a restart of the peer: of a mobile node's home agent, or of the other gateway of a pair.
     pub fn handle_restarted_peer(
         &mut self,
         now: Instant,

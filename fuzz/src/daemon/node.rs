@@ -187,7 +187,7 @@ impl Node {
                 }
                 MediumEvent::Restarted => {
                     self.engine
-                        .handle_restarted_home_agent(now, &mut self.log, &mut self.ports);
+                        .handle_restarted_peer(now, &mut self.log, &mut self.ports);
                 }
                 MediumEvent::Parameters(parameters) => {
                     let event = (interface, LinkEvent::Parameters(parameters));
