@@ -94,9 +94,10 @@ def load(
     for warning in scenario.warnings:
         print(f"baton: warning: {warning}", file=sys.stderr)
     parsed = expect.parse_all([*scenario.expectations, *expectations])
-    names = skeleton(scenario.flow_names, scenario.class_names)
-    for expectation in parsed:
-        expectation.check(names)
+    if parsed:
+        names = skeleton(scenario.flow_names, scenario.class_names)
+        for expectation in parsed:
+            expectation.check(names)
     return scenario, parsed
 
 
