@@ -513,7 +513,9 @@ def _empty(hint: Any, flow_names: list[str]) -> Any:
     if get_origin(hint) is list:
         (item,) = get_args(hint)
         if "name" in get_type_hints(item):
-            return [{**_empty(item, flow_names), "name": name} for name in flow_names]
+            # A run may have a hundred thousand flows: they share the parts of one.
+            empty = _empty(item, [])
+            return [{**empty, "name": name} for name in flow_names]
         return [_empty(item, flow_names)]
     if is_typeddict(hint):
         return {key: _empty(of_key, flow_names) for key, of_key in get_type_hints(hint).items()}
