@@ -108,7 +108,9 @@ def test_a_map_across_the_date_line_is_not_torn(summary):
 def test_the_drawing_keeps_its_proportions(summary):
     (drawn,) = maps(summary)
     text = map_svg.drawing(drawn)
-    rings = re.findall(r'<circle class="cell" cx="([\d.]+)" cy="[\d.]+" r="([\d.]+)" style="fill:var\(--link-(\d)\);fill-op', text)
+    rings = re.findall(
+        r'<circle class="cell" cx="([\d.]+)" cy="[\d.]+" r="([\d.]+)" style="fill:var\(--link-(\d)\);fill-op', text
+    )
     assert [role for _, _, role in rings] == ["1", "2"]
     (west, radius, _), (east, _, _) = ((float(x), float(r), role) for x, r, role in rings)
     assert (east - west) / radius == pytest.approx(3.2 * 111.195 / 200, abs=0.01)
