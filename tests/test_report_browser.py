@@ -457,6 +457,59 @@ def test_labels_of_a_map_stand_apart(open_page: Any, tmp_path: Path) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 1400
 
 
+def test_a_map_plays_the_run(open_page: Any, tmp_path: Path) -> None:
+    """Of two aircraft one exists from 2 s to 4 s of 5 s, and goes from the middle of one cell to that of another."""
+    folder = handover_folder(tmp_path, seconds=5)
+    summary = json.loads((folder / "summary.json").read_text())
+    loads = [[2.0, 1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 1.0, 1.0, 4.0]]
+    cells = [
+        {"cell": f"c{n}", "latitude": 50.0, "longitude": 5.0 + 2 * n, "radius_m": 1e5}
+        | {"load": {"stretch_s": 1.0, "aircraft": loads[n], "forward_bps": [0.0] * 5, "return_bps": [0.0] * 5}}
+        for n in range(2)
+    ]
+
+    def track(*places: tuple[float, float]) -> list[dict[str, Any]]:
+        return [
+            {"at_s": at, "latitude": 50.0, "longitude": longitude, "altitude_m": 9e3, "cell": "c0"}
+            for at, longitude in places
+        ]
+
+    tracks = {"stays": track((0.0, 5.0), (5.0, 5.0)), "flies": track((2.0, 5.0), (4.0, 7.0))}
+    aircraft = [{"mobile": name, "track": places} for name, places in tracks.items()]
+    summary["radios"] = [{"link": "radio", "cells": cells, "aircraft": aircraft}]
+    (folder / "summary.json").write_text(json.dumps(summary))
+    page = open_page(report.write(folder))
+    slider = page.locator("#maps .player input")
+
+    def shown(share: float) -> tuple[list[float], list[float], str]:
+        slider.fill(str(share))
+        dots = page.evaluate(
+            "[...document.querySelectorAll('#maps .mobile')].filter((dot) => dot.style.display != 'none')"
+            ".map((dot) => Number(dot.getAttribute('cx')))"
+        )
+        filled = page.evaluate(
+            "[...document.querySelectorAll('#maps circle.cell')].map((cell) => Number(cell.style.fillOpacity))"
+        )
+        return dots, filled, page.locator("#maps .player output").text_content()
+
+    middles = page.evaluate(
+        "[...document.querySelectorAll('#maps circle.cell')].map((cell) => Number(cell.getAttribute('cx')))"
+    )
+    dots, filled, text = shown(0.1)
+    assert dots == [pytest.approx(middles[0], abs=0.1)]
+    assert filled == [pytest.approx(0.06 + 0.7 / 2), pytest.approx(0.06)]
+    assert text == "00:00:00, 2 mobiles in cells"
+    dots, _, text = shown(0.6)
+    assert dots[1] == pytest.approx(sum(middles) / 2, abs=0.2), "half way at 3 s"
+    assert text == "00:00:03, 2 mobiles in cells"
+    dots, filled, _ = shown(0.9)
+    assert len(dots) == 1
+    assert filled[1] == pytest.approx(0.76), "the most of all"
+    page.locator("#maps .player button").click()
+    page.wait_for_function("Number(document.querySelector('#maps .player input').value) > 0.9")
+    assert page.locator("#maps .player button").text_content() == "Stop"
+
+
 # Labels of the map that cover the mark of a handover.
 COVERED = """() => {
   const marks = [...document.querySelectorAll("#maps .at")].map((each) => each.getBoundingClientRect());

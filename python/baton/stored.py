@@ -14,6 +14,7 @@ from baton.errors import InputError, refuse_newer
 from baton.summary import (
     Aircraft,
     Cell,
+    CellLoad,
     FlowSummary,
     Handover,
     HandoverFlow,
@@ -139,6 +140,7 @@ _COUNTS = (LostBy, LostByOfWays, Packets, PacketsOfWays, Overload)
 _ALL = (
     Radio,
     Cell,
+    CellLoad,
     Aircraft,
     Place,
     Lateness,
@@ -152,6 +154,7 @@ _ALL = (
 )
 _NEEDED: dict[Any, set[str]] = {each: set(each.__annotations__) for each in _ALL} | {
     SweepManifest: set(SweepManifest.__annotations__) - {"live", "shard"},
+    Cell: set(Cell.__annotations__) - {"load"},
     Verdict: {"expression", "holds"},
     FlowSummary: {"name"},
     Handover: {"at_s"},

@@ -124,7 +124,11 @@ def cell_table(summary: dict[str, Any]) -> str:
     for most, cell, link in busiest:
         load = cell["load"]
         rates = [load["forward_bps"], load["return_bps"]]
-        of_rates = [quantity(value, "bit/s") for each in rates for value in (sum(each) / len(each), max(each))]
+        of_rates = [
+            quantity(value, "bit/s")
+            for each in rates
+            for value in (sum(each) / max(len(each), 1), max(each, default=0))
+        ]
         mean = sum(load["aircraft"]) / len(load["aircraft"])
         rows.append([cell["cell"], link, number(mean), number(most), *of_rates])
     return table(f"Busiest cells, of {len(cells)}", heads, rows, texts=2)

@@ -121,7 +121,8 @@ pub(super) fn check_base_stations(
     report: &mut Report<'_>,
 ) {
     let repeats = links.specs.iter().any(|link| link.config.repeats());
-    for (index, written) in raw.flows.iter().enumerate() {
+    let written = raw.flows.iter().enumerate();
+    for (index, written) in written.filter(|(_, flow)| flow.remedies.is_some()) {
         let Some(flow) = flows.iter().find(|flow| flow.name == written.name) else {
             continue;
         };
