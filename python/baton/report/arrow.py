@@ -1,4 +1,4 @@
-"""Columns of Arrow as numpy arrays."""
+"""Columns of tables as numpy arrays."""
 
 from __future__ import annotations
 
