@@ -19,8 +19,8 @@ EXPLANATION = (
     " Numbers are those of the handovers, where they began."
 )
 PLAYING = (
-    "Played, a dot is a mobile, of more than a hundred every so manieth; a cell is filled by all mobiles in it, the"
-    " darkest with the most that any cell has had."
+    "When it plays, a dot is a mobile (of more than a hundred, some are drawn), and a cell is the darker the more"
+    " mobiles are in it."
 )
 
 

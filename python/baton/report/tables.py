@@ -49,7 +49,7 @@ class Packets:
     sack: np.ndarray  # edges of all rows, one after the other
     sack_start: np.ndarray  # where a row's edges begin; one longer than the table
     recorded: int  # rows of the file
-    every: int  # only each so manieth packet is here, and all that were lost or sent again
+    every: int  # one packet of so many is here, and all that were lost or sent again
 
     def __len__(self) -> int:
         return len(self.numbers["packet"])

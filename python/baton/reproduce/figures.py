@@ -16,7 +16,7 @@ from baton.verdict import Estimate
 
 Floats = npt.NDArray[np.float64]
 
-#: Points of a curve that a page takes; of more, every so manieth.
+#: Points of a curve that a page takes; of more, one of so many.
 MOST_POINTS = 1200
 #: Digits of a number that a page takes.
 DIGITS = 5
