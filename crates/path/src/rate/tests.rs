@@ -215,7 +215,7 @@ fn a_train_near_a_rate_that_is_told_confirms_it() {
     assert!(used.abs_diff(999_600) < 10, "{used}");
 }
 
-/// What left before a path was down fills it no more when it is back, and its reports say nothing.
+/// Datagrams from before an outage do not fill a path that is back, and reports of them say nothing.
 #[test]
 fn a_path_that_was_down_has_nothing_in_flight() {
     let mut finder = Finder::new(at(0), 0);
