@@ -9,7 +9,7 @@ from .cells import Cell
 FRAME = """\
 # Written by `baton air-traffic scenario`: NEMO over L-DACS1, with buffering at the home agent.
 name = "{name}"
-description = "{description}"
+description = "Flights over a plan of L-DACS1 cells, each a mobile router, with traffic by service class"
 duration = "{duration}"
 
 [record]
@@ -80,7 +80,7 @@ CLASSES = (
 """Service classes: name, node on the ground, bytes of a message, mean time between two, priority."""
 
 
-def text(name: str, flights: str, cells: Sequence[Cell], duration: str, description: str = "") -> str:
+def text(name: str, flights: str, cells: Sequence[Cell], duration: str) -> str:
     """Returns the scenario for a file of flights and a plan of cells."""
     places = [
         f'{c.name} = {{ node = "ground-{c.name}", radius = "{c.radius_km:g} km", '
@@ -98,8 +98,6 @@ def text(name: str, flights: str, cells: Sequence[Cell], duration: str, descript
             traffic.append(FLOW.format(**made, interval=interval, priority=priority))
     return FRAME.format(
         name=name,
-        description=description
-        or "Flights over a plan of L-DACS1 cells, each a mobile router, with traffic by service class",
         flights=flights,
         duration=duration,
         cells="\n".join(places),
