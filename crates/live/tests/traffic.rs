@@ -254,7 +254,8 @@ fn sockets_have_the_options_that_were_asked_for() {
         .map(|sample| sample.bytes_in_flight)
         .collect();
     in_flight.sort_unstable();
-    // The clamp holds but between a segment's arrival and the read; the buffer bounds it there.
+    // The clamp holds but between a segment's arrival and the read. There only the buffer bounds it,
+    // which the kernel doubles (socket(7), SO_RCVBUF).
     assert!(in_flight[in_flight.len() / 2] <= 16_384, "{in_flight:?}");
-    assert!(in_flight.last() <= Some(&20_000), "{in_flight:?}");
+    assert!(in_flight.last() <= Some(&32_768), "{in_flight:?}");
 }
