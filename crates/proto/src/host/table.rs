@@ -60,7 +60,8 @@ struct Tables<L, X> {
     /// Deadlines of all connections, if there are several.
     deadlines: BinaryHeap<Reverse<(Instant, u32)>>,
     by_pair: BTreeMap<Pair, u32>,
-    listeners: BTreeMap<u16, L>,
+    /// Boxed, since a map makes room for eleven at once, and most hosts have one.
+    listeners: BTreeMap<u16, Box<L>>,
     bound: BTreeSet<u16>,
     next_port: u16,
     /// Free places, for reuse.
@@ -236,22 +237,24 @@ impl<C: Timed, L, X: Default> SocketTable<C, L, X> {
 
     /// Puts a listener at a port; replaces the present one.
     pub fn listen(&mut self, port: u16, listener: L) {
-        self.tables().listeners.insert(port, listener);
+        self.tables().listeners.insert(port, Box::new(listener));
     }
 
     /// Returns the listener at a port.
     pub fn listener(&self, port: u16) -> Option<&L> {
-        self.tables.as_ref()?.listeners.get(&port)
+        self.tables.as_ref()?.listeners.get(&port).map(Box::as_ref)
     }
 
     /// Returns the listener at a port, mutably.
     pub fn listener_mut(&mut self, port: u16) -> Option<&mut L> {
-        self.tables.as_mut()?.listeners.get_mut(&port)
+        let tables = self.tables.as_mut()?;
+        tables.listeners.get_mut(&port).map(Box::as_mut)
     }
 
     /// Returns all listeners.
     pub fn listeners(&self) -> impl Iterator<Item = &L> {
-        self.tables.iter().flat_map(|one| one.listeners.values())
+        let tables = self.tables.iter();
+        tables.flat_map(|one| one.listeners.values().map(Box::as_ref))
     }
 
     /// Returns the time of the next [`handle_timeout`](Self::handle_timeout).
