@@ -156,6 +156,17 @@ def test_the_shipped_scenario_is_what_the_commands_write(tmp_path: Path) -> None
     assert made.read_text() == shipped.read_text()
 
 
+def test_a_scenario_is_written_for_files_of_any_name(tmp_path: Path) -> None:
+    tracks, plan, made = tmp_path / 'a "day".csv', tmp_path / "cells.csv", tmp_path / 'a "day".toml'
+    tracks.write_bytes((scenario_path("air-traffic").parent / "traces" / "air-traffic.csv").read_bytes())
+    for words in (
+        ["cells", str(tracks), "--out", str(plan)],
+        ["scenario", str(tracks), str(plan), "--out", str(made)],
+    ):
+        assert CliRunner().invoke(app, words).exit_code == 0
+    assert Scenario.load(made).name == "a-day"
+
+
 @pytest.fixture(scope="module")
 def summary() -> Any:
     return Scenario.load(scenario_path("air-traffic")).run().summary

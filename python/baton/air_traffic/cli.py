@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -86,8 +87,8 @@ def cells(file: Path, out: Path, spacing: float, radius: float) -> None:
 def scenario_(file: Path, plan: Path, out: Path, hours: float) -> None:
     """Write the scenario: mobile routers on a radio network, with messages of air traffic services and of airlines."""
     named = os.path.relpath(file, out.resolve().parent)
-    out.write_text(scenario.text(out.stem, named, plans.read(plan), f"{hours * 60:g} min"))
-    print(f"{out}: run it with `baton run {out}`")
+    out.write_text(scenario.text(scenario.name_of(out.stem), named, plans.read(plan), f"{hours * 60:g} min"))
+    print(f"{out}: run it with `baton run {shlex.quote(str(out))}`")
 
 
 def _read(file: Path) -> list[list[Point]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 
 from .cells import Cell
@@ -49,7 +51,7 @@ buffering = {{ size = "64 kB" }}
 
 [mobiles.aircraft]
 timetable = [{{ at = "0 s", attach = "radio" }}]
-track = {{ flights = "{flights}" }}
+track = {{ flights = {flights} }}
 
 [mobiles.aircraft.mobility]
 protocol = "nemo"
@@ -80,6 +82,11 @@ CLASSES = (
 """Service classes: name, node on the ground, bytes of a message, mean time between two, priority."""
 
 
+def name_of(file: str) -> str:
+    """Returns a scenario's name made of a file's: its letters, digits, `-` and `_`, at most 64 of them."""
+    return re.sub("[^A-Za-z0-9_-]+", "-", file).strip("-_")[:64] or "air-traffic"
+
+
 def text(name: str, flights: str, cells: Sequence[Cell], duration: str) -> str:
     """Returns the scenario for a file of flights and a plan of cells."""
     places = [
@@ -98,7 +105,7 @@ def text(name: str, flights: str, cells: Sequence[Cell], duration: str) -> str:
             traffic.append(FLOW.format(**made, interval=interval, priority=priority))
     return FRAME.format(
         name=name,
-        flights=flights,
+        flights=json.dumps(flights, ensure_ascii=False),
         duration=duration,
         cells="\n".join(places),
         lines="\n".join(lines),
