@@ -31,6 +31,9 @@ pub struct NetworkConfig {
     pub joint_coding: bool,
     /// True if each aircraft has its rate on the return link in every multiframe, without requests.
     pub standing_grant: bool,
+    /// True if a receiver has data at the end of a multiframe's data slot, as latencies of the link's authors have it;
+    /// false: of their own frames.
+    pub slot_delivery: bool,
     /// Type of a handover between two cells.
     pub handover: HandoverType,
     /// True if the base station announces a handover while it still has packets for the aircraft, and lets them drain
@@ -67,6 +70,7 @@ impl NetworkConfig {
             errors: ErrorRates::AtTarget,
             joint_coding: false,
             standing_grant: false,
+            slot_delivery: true,
             handover: HandoverType::One,
             packet_bit: false,
             forwards_queue: false,

@@ -121,6 +121,16 @@ impl Multiframe {
         multiframe.start() + FORWARD_FRAME.saturating_mul(frames)
     }
 
+    /// Returns the end of the forward link's data slot that this common control channel maps.
+    pub fn forward_slot_end(self) -> Instant {
+        self.next().common_control()
+    }
+
+    /// Returns the end of the return link's data slot, which is that of the multiframe.
+    pub fn return_slot_end(self) -> Instant {
+        self.start() + MULTIFRAME
+    }
+
     /// Returns the end of data tile number `tile`, if so many aircraft share the dedicated control channel.
     pub fn tile_end(self, aircraft: u32, tile: u32) -> Instant {
         self.tile_time_end((dedicated_tiles(aircraft) + tile) / 2)

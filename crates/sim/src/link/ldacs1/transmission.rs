@@ -63,7 +63,10 @@ impl Exchange<'_> {
                         begins..=ends,
                         loss,
                     );
-                    let at = self.multiframe.forward_end(ends);
+                    let at = match self.air.config.slot_delivery {
+                        true => self.multiframe.forward_slot_end(),
+                        false => self.multiframe.forward_end(ends),
+                    };
                     let place = self.stations[grant.station.0 as usize].registration();
                     let (known, _) = self.cell.next_slot(place.map_or(0, |place| place.1), at);
                     let queue =
@@ -117,7 +120,10 @@ impl Exchange<'_> {
                         loss,
                     )
                 };
-                let at = multiframe.tile_end(aircraft, first_tile + ends);
+                let at = match self.air.config.slot_delivery {
+                    true => multiframe.return_slot_end(),
+                    false => multiframe.tile_end(aircraft, first_tile + ends),
+                };
                 let mut known = multiframe;
                 if known.common_control() < at {
                     known = known.next();

@@ -102,7 +102,7 @@ fn a_link_s_valid_keys_are_those_of_its_kind() {
     );
     assert!(trace.contains("recording"), "{trace}");
     let own = "(valid: kind, mtu, queue, cells, user_rate, handover_type, packet_bit, base_station_buffering, modulation, errors, \
-               error_table, joint_coding, standing_grant, common_control_frames)";
+               error_table, joint_coding, standing_grant, slot_delivery, common_control_frames)";
     assert!(radio.contains(own), "{radio}");
 }
 

@@ -24,6 +24,7 @@ pub(crate) fn json_defaults(network: &Radio) -> Option<Value> {
         "error_table": null,
         "joint_coding": config.joint_coding,
         "standing_grant": config.standing_grant,
+        "slot_delivery": config.slot_delivery,
         "common_control_frames": config.common_control_frames,
     }))
 }

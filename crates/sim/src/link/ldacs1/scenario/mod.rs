@@ -44,6 +44,9 @@ pub struct RawRadio {
     /// Standing grant of `user_rate` on the return link: an aircraft sends in every multiframe without a request, as on
     /// a channel of its own. Default false.
     pub standing_grant: Option<bool>,
+    /// Delivery of data at the end of its multiframe's data slot, as by a receiver that decodes a slot at a time; false:
+    /// with its own last frame. Default true.
+    pub slot_delivery: Option<bool>,
     /// Frames of the common control channel in a multiframe, at least. Default 3.
     #[schemars(range(min = 1, max = 8))]
     pub common_control_frames: Option<u32>,

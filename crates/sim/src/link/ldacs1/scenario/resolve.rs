@@ -54,6 +54,7 @@ pub(crate) fn network(
     config.modulation = radio.modulation.map_or(config.modulation, modulation);
     config.joint_coding = radio.joint_coding.unwrap_or(config.joint_coding);
     config.standing_grant = radio.standing_grant.unwrap_or(config.standing_grant);
+    config.slot_delivery = radio.slot_delivery.unwrap_or(config.slot_delivery);
     let limited = |cell| config.user_rate_in(CellId(cell as u16)).is_some();
     if config.standing_grant && !(0..config.cells.len()).all(limited) {
         let message =

@@ -37,6 +37,8 @@ impl Lab {
         let cell = CellConfig::new("cell", Position::new(0.0, 0.0, 0.0), 225e3);
         let mut config = NetworkConfig::new("radio", vec![cell]);
         config.errors = ErrorRates::Perfect;
+        // Each frame's and tile's own time can be seen.
+        config.slot_delivery = false;
         change(&mut config);
         let mut lab = Lab::new(config, 1);
         let track = Arc::new(Track::fixed(Position::new(0.9, 0.0, 0.0)));
@@ -54,6 +56,8 @@ impl Lab {
         let mut config =
             NetworkConfig::new("radio", vec![cell("home", 0.0), cell("foreign", 350.0)]);
         config.errors = ErrorRates::Perfect;
+        // Each frame's and tile's own time can be seen.
+        config.slot_delivery = false;
         change(&mut config);
         let mut lab = Lab::new(config, 1);
         let begin = 175.0 - midway_s * 800.0 / 3600.0;
