@@ -183,7 +183,8 @@ fn study_d_s_three_scenarios_side_by_side() {
     let second_proposal = proposal_2();
     let [slow, quick, buffered] = [&baseline, &first_proposal, &second_proposal].map(completed);
     assert!((quick + 1.0..quick + 2.02).contains(&slow), "{slow}");
-    near(buffered, quick, 0.1);
+    // Each way may take a multiframe of 58.32 ms more or less.
+    near(buffered, quick, 0.12);
     let begun = |results: &Results| results.summary.handovers[0].at_s;
     assert_eq!(begun(&baseline), begun(&first_proposal));
     let drained = begun(&second_proposal) - begun(&first_proposal);
