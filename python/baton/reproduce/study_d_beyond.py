@@ -21,7 +21,7 @@ VOICE = [
 ]
 NEW_RENO = ["flows.weather.transport.congestion=newreno", "flows.weather.transport.recovery=newreno"]
 SACK = ["flows.weather.transport.recovery=sack", "flows.weather.transport.sack=true"]
-#: At 158 kbit/s half of the file has been sent after three seconds; ten round-trip times are 1.8 s.
+#: At 158 kbit/s half of the file has been sent after three to four seconds.
 LATER = ["flows.weather.start=57 s", "flows.weather.start_jitter=1800 ms"]
 #: Different rates in the cells (section 8).
 FASTER_CELL = ["links.radio.cells.home.user_rate=31.5 kbit/s", "links.radio.cells.foreign.user_rate=158 kbit/s"]
