@@ -195,8 +195,8 @@ def test_messages_of_a_day_come_and_those_of_handovers_are_late(summary: Any) ->
     for each in classes.values():
         assert each["sent_packets"] > 500
         assert each["lost_packets"] < 0.005 * each["sent_packets"]
-    # A message up waits for at most a multiframe of 58.32 ms, once a superframe 6.72 ms longer, and for the end of the slot
-    # behind it; the lines take 15 ms.
+    # A message up waits for at most a multiframe of 58.32 ms, once a superframe 6.72 ms longer, and for the end of the
+    # slot behind it; the lines take 15 ms.
     for each in (classes["ats-up"], classes["aoc-up"]):
         assert 0.05832 + 0.015 < each["delay"]["p5_s"] < each["delay"]["p99_s"] < 2 * (0.05832 + 0.00672) + 0.015
     # A message waits in an aircraft for the new cell.
