@@ -241,7 +241,7 @@ fn a_path_that_was_down_has_nothing_in_flight() {
 #[test]
 fn a_window_is_again_at_its_maximum_after_the_time_of_rfc_9438() {
     let mut cubic = Cubic::new(at(0), 1_000.0 * DATAGRAM);
-    cubic.cut(at(0));
+    cubic.cut(at(0), false);
     assert!((cubic.window() - 700.0 * DATAGRAM).abs() < 1.0);
     let mut now = at(0);
     while !cubic.has_recovered() {
