@@ -68,8 +68,8 @@ fn a_path_takes_at_most_twice_what_each_of_two_cubics_takes() {
     check(&[(10, 100), (10, 580)], 2);
 }
 
-/// The path has the whole link at first, and two CUBICs that meet so may keep their shares for minutes: beside one in the
-/// path's place, the second gets a fifth to four tenths over 100 ms (`CUBIC beside CUBIC` in `docs/batond.md`).
+/// The path has the whole link at first. Of two CUBICs that meet so at 50 Mbit/s and 100 ms, the first has 1.5 to 5 times as much
+/// as the second for a minute (`docs/batond.md`).
 #[test]
 fn a_path_makes_room_in_a_short_buffer_whenever_cubic_begins() {
     for later in [2_428, 2_745] {
