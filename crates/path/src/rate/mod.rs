@@ -48,7 +48,7 @@
 //!   5 Mbit/s and 20 ms with room for four or eight, and 10 times those of each of two at 10 Mbit/s with room for four.
 //! - A queue that never reaches the threshold of an eighth of a round trip is not seen, and what it drops counts as the link's
 //!   own: in a buffer of a tenth of the product a path takes nearly all. To answer such losses as congestion would make
-//!   it fair there (0.9 to 1.5 of CUBIC's), but 1 in 1000 lost at random would leave 0.4 of such a link to a path alone.
+//!   it fairer there (0.9 to 2.2 of CUBIC's), but 1 in 1000 lost at random would leave 0.4 of such a link to a path alone.
 //! - Where losses that are not congestion's keep CUBIC small, a path takes what is left, many times as much.
 //! - Two paths that begin at once over 580 ms had shares of 0.32 and 0.68 over 58 s: probes that make a queue overflow are rare
 //!   there.
