@@ -19,6 +19,8 @@ pub(super) struct Cubic {
     window: f64,
     /// Window before the last decrease, or less for fast convergence (RFC 9438, section 4.7).
     most: f64,
+    /// Window at which the last decrease counts as made up for.
+    goal: f64,
     start: f64,
     epoch: Instant,
     /// Seconds from the epoch until `most` is reached again.
@@ -33,6 +35,7 @@ impl Cubic {
         Cubic {
             window,
             most: window,
+            goal: window,
             start: window,
             epoch: now,
             plateau: 0.0,
@@ -44,9 +47,9 @@ impl Cubic {
         self.window
     }
 
-    /// Returns true if the window is again what it was at the last congestion.
+    /// Returns true if the last decrease is made up for.
     pub(super) fn has_recovered(&self) -> bool {
-        self.window >= self.most
+        self.window >= self.goal
     }
 
     /// Grows until `now` (RFC 9438, section 4.2 to 4.5). A window that the caller does not use does not grow.
@@ -68,11 +71,18 @@ impl Cubic {
         self.window = grown.max(reno);
     }
 
-    /// Takes in congestion (RFC 9438, sections 4.6 and 4.7).
-    pub(super) fn cut(&mut self, now: Instant) {
-        self.most = match self.has_recovered() {
+    /// Takes in congestion (RFC 9438, sections 4.6 and 4.7). A path that `makes_room` converges as fast as a connection that
+    /// has lost some of its window, and leaves others the time to grow into the room before the decrease is made up for.
+    pub(super) fn cut(&mut self, now: Instant, makes_room: bool) {
+        let released = self.window * (1.0 + DECREASE) / 2.0;
+        let has_lost = self.window < self.most;
+        self.most = match has_lost || makes_room {
+            true => released,
+            false => self.window,
+        };
+        self.goal = match makes_room {
             true => self.window,
-            false => self.window * (1.0 + DECREASE) / 2.0,
+            false => self.most,
         };
         self.window = (self.window * DECREASE).max(LEAST);
         self.start = self.window;

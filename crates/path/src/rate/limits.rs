@@ -1,6 +1,7 @@
 //! Rate of sending, bytes in flight and thresholds that follow from the model of the link.
 
 use super::cubic::Cubic;
+use super::search::PROBE_SHARE;
 use super::{DATAGRAM, Finder, LEAST_RATE, MOST_RATE, State};
 use baton_proto::time::{Duration, Instant};
 
@@ -40,6 +41,11 @@ impl Finder {
     /// Returns the rate as a share of the highest of late.
     fn share(&self) -> f64 {
         self.bandwidth / self.peak.max(self.bandwidth)
+    }
+
+    /// Returns true if others have a part of the link that is worth a probe, and this path has more than all of them.
+    pub(super) fn makes_room(&self) -> bool {
+        (0.5..1.0 - PROBE_SHARE).contains(&self.share())
     }
 
     /// Returns the most bytes in flight.

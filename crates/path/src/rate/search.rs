@@ -13,7 +13,7 @@ const PROBE_GAINS: [f64; 3] = [1.5, 2.0, 2.77];
 const CAREFUL: usize = 2;
 /// Share of the link by which a probe begins to raise the rate, whatever the rate is (chosen: BBR's quarter for half the
 /// link). So paths that share a link gain as much and lose in proportion, and their rates converge (D. Chiu and R. Jain, 1989).
-const PROBE_SHARE: f64 = 0.125;
+pub(super) const PROBE_SHARE: f64 = 0.125;
 const LEAST_PROBE: f64 = 1.1;
 /// Time after which the highest rate counts half: seconds or round trips (chosen: many probes).
 const PEAK_SECONDS: f64 = 60.0;
@@ -186,9 +186,9 @@ impl Finder {
             return;
         }
         self.answer();
-        let knows_loss = self.knows_loss();
+        let (knows_loss, makes_room) = (self.knows_loss(), self.makes_room());
         match &mut self.state {
-            State::Compete(cubic) => cubic.cut(now),
+            State::Compete(cubic) => cubic.cut(now, makes_room),
             State::Drain(_) | State::Refresh(..) => {}
             State::Probe(probe) if probe.step >= CAREFUL || !knows_loss => self.drain(now, point),
             State::Probe(_) | State::Cruise => self.compete(now, point.queue, true),
@@ -230,10 +230,14 @@ impl Finder {
         }
     }
 
-    /// Follows the highest rate, the best known of the whole link's.
+    /// Follows the highest rate, the best known of the whole link's. Beside others it cannot be seen, and does not age.
     fn note_peak(&mut self, now: Instant) {
         let passed = now.saturating_since(self.peak_at).as_secs_f64();
         self.peak_at = now;
+        if matches!(self.state, State::Compete(_) | State::Refresh(..)) {
+            self.peak = self.peak.max(self.bandwidth);
+            return;
+        }
         let half_life = PEAK_SECONDS.max(PEAK_ROUNDS * self.trip());
         let aged = self.bandwidth + (self.peak - self.bandwidth) * libm::exp2(-passed / half_life);
         self.peak = aged.max(self.bandwidth);
@@ -399,7 +403,7 @@ impl Finder {
     fn compete(&mut self, now: Instant, queue: f64, is_congested: bool) {
         let mut cubic = self.window_of(now, queue);
         if is_congested {
-            cubic.cut(now);
+            cubic.cut(now, self.makes_room());
         }
         self.begin(State::Compete(cubic));
     }

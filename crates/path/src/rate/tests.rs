@@ -241,7 +241,7 @@ fn a_path_that_was_down_has_nothing_in_flight() {
 #[test]
 fn a_window_is_again_at_its_maximum_after_the_time_of_rfc_9438() {
     let mut cubic = Cubic::new(at(0), 1_000.0 * DATAGRAM);
-    cubic.cut(at(0));
+    cubic.cut(at(0), false);
     assert!((cubic.window() - 700.0 * DATAGRAM).abs() < 1.0);
     let mut now = at(0);
     while !cubic.has_recovered() {
@@ -254,6 +254,24 @@ fn a_window_is_again_at_its_maximum_after_the_time_of_rfc_9438() {
     let before = cubic.window();
     cubic.grow(at(30_000), 0.2, false);
     assert_eq!(cubic.window(), before);
+}
+
+/// By hand from RFC 9438, sections 4.2 and 4.7: of 1,000 segments 850 are the plateau, the cube root of 150 / 0.4 is 7.21 s, and
+/// as long after it the window is again what it was.
+#[test]
+fn a_path_that_makes_room_waits_twice_as_long_as_to_its_plateau() {
+    let mut cubic = Cubic::new(at(0), 1_000.0 * DATAGRAM);
+    cubic.cut(at(0), true);
+    assert!((cubic.window() - 700.0 * DATAGRAM).abs() < 1.0);
+    let mut now = at(0);
+    while !cubic.has_recovered() {
+        now += Duration::from_millis(10);
+        cubic.grow(now, 0.2, true);
+        assert!(now < at(20_000));
+        let is_half = now == at(7_200);
+        assert!(!is_half || (cubic.window() / DATAGRAM - 850.0).abs() < 10.0);
+    }
+    assert!((now.as_secs_f64() - 14.42).abs() < 0.3, "{now}");
 }
 
 /// An action of a path: a departure of so many bytes, a report, a deadline, a new rate, and the time before it.

@@ -1,5 +1,6 @@
 //! Arrivals over a path: those to report in its next MACK, their rate, and their bit error rate.
 
+use super::connection::timestamp;
 use super::error_meter::ErrorMeter;
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
@@ -30,6 +31,12 @@ impl Arrivals {
     pub(super) fn is_newer(&self, timestamp: u32) -> bool {
         let newer = |(newest, _): (u32, Instant)| timestamp.wrapping_sub(newest) as i32 >= 0;
         self.newest.is_none_or(newer)
+    }
+
+    /// Returns the time under way of the newest packet in microseconds, by two clocks whose difference is not known.
+    pub(super) fn lag(&self) -> Option<u32> {
+        let (sent, at) = self.newest?;
+        Some(timestamp(at).wrapping_sub(sent))
     }
 
     /// Takes in a packet of so many bytes, IP header included.

@@ -88,6 +88,8 @@ pub struct Connection {
     pub(super) is_known: bool,
     /// Time at which the next MACK is due.
     pub(super) mack_due: Option<Instant>,
+    /// Time at which a confirmation is due over the quickest path.
+    pub(super) confirmation_due: Option<Instant>,
     pub(super) probing: Probing,
     pub(super) ending: Ending,
     /// The encoder; only with a code across packets.
@@ -151,6 +153,7 @@ impl Connection {
             peer_offer: None,
             is_known: false,
             mack_due: None,
+            confirmation_due: None,
             probing: Probing::default(),
             ending: Ending::default(),
             blocks: configuration
@@ -438,7 +441,8 @@ impl Connection {
         let bytes = bytes.min(self.receiver.next());
         if bytes > self.confirmed_here {
             self.confirmed_here = bytes;
-            self.expect_mack(now);
+            let due = now + self.configuration.mack_delay;
+            self.confirmation_due.get_or_insert(due);
             self.settle(now);
         }
     }

@@ -66,7 +66,7 @@ impl Connection {
                 return Some(self.send_control(now, path, probe));
             }
         }
-        if self.mack_due.is_some_and(|due| due <= now) {
+        if self.is_mack_due(now) {
             return self.send_mack(now);
         }
         None
@@ -249,7 +249,7 @@ impl Connection {
 
     /// Makes a packet with a MACK alone.
     fn send_mack(&mut self, now: Instant) -> Option<Transmission> {
-        let path = self.mack_path()?;
+        let path = self.mack_path(now)?;
         let protection = self.control_protection(path);
         let mut header = self.header(now, path, protection);
         header.sequence = self.wire_sequence(self.sender.next());
@@ -280,7 +280,7 @@ impl Connection {
 
     /// Makes a header with a MACK, if one is due over this path.
     fn header(&mut self, now: Instant, path: usize, protection: Protection) -> AerotpHeader {
-        let is_due = self.mack_due.is_some_and(|due| due <= now) && self.mack_path() == Some(path);
+        let is_due = self.is_mack_due(now) && self.mack_path(now) == Some(path);
         let mack = is_due.then(|| Box::new(self.take_mack(now, path)));
         let congestion = &mut self.paths[path].arrivals.congestion;
         let tcp_flags = match is_due && core::mem::take(congestion) {
@@ -325,6 +325,9 @@ impl Connection {
 
     fn take_mack(&mut self, now: Instant, path: usize) -> Mack {
         self.paths[path].arrivals.unanswered = 0;
+        if self.quickest_path() == Some(path) {
+            self.confirmation_due = None;
+        }
         let at_once = u32::from(self.configuration.packets_per_mack.max(1));
         let mut up = self.paths.iter().filter(|path| path.is_up);
         let more = up.any(|path| path.arrivals.unanswered >= at_once);

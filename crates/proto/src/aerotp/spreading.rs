@@ -62,13 +62,36 @@ impl Connection {
         longest.unwrap_or_else(|| within(0))
     }
 
-    /// Returns the path of the next MACK: of those that are up the one with the most packets since its last MACK, and
-    /// among equals the one of the latest packet. So the timestamp echo is for that path.
-    pub(super) fn mack_path(&self) -> Option<usize> {
+    /// Returns true if a MACK is to leave now.
+    pub(super) fn is_mack_due(&self, now: Instant) -> bool {
+        let due = [self.mack_due, self.confirmation_due];
+        due.into_iter().flatten().any(|due| due <= now)
+    }
+
+    /// Returns the path of the next MACK: with a confirmation the quickest, since whoever sent the data waits for it. Others
+    /// take, of the paths that are up, the one with the most packets since its last MACK, and among equals the one of the
+    /// latest packet. So the timestamp echo is for that path.
+    pub(super) fn mack_path(&self, now: Instant) -> Option<usize> {
+        if self.confirmation_due.is_some_and(|due| due <= now) {
+            return self.quickest_path();
+        }
         let up = (0..self.paths.len()).filter(|&index| self.paths[index].is_up);
         up.max_by_key(|&index| {
             let unanswered = self.paths[index].arrivals.unanswered;
             (unanswered, index == self.heard_path)
+        })
+    }
+
+    /// Returns the path over which the latest packets took the shortest time, of those that are up, and good if any is. The
+    /// peer's clock need not be this end's: all paths share the difference.
+    pub(super) fn quickest_path(&self) -> Option<usize> {
+        let base = self.paths[self.heard_path].arrivals.lag();
+        let up = (0..self.paths.len()).filter(|&index| self.paths[index].is_up);
+        up.min_by_key(|&index| {
+            let path = &self.paths[index];
+            let lag = path.arrivals.lag().zip(base);
+            let longer = lag.map_or(i32::MAX, |(lag, base)| lag.wrapping_sub(base).cast_signed());
+            (!path.is_good(), longer, index != self.heard_path)
         })
     }
 

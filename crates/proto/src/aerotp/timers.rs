@@ -83,6 +83,7 @@ impl Connection {
         let probe = self.probing.at.filter(|_| waits && is_up);
         [
             self.mack_due.filter(|_| is_up),
+            self.confirmation_due.filter(|_| is_up),
             probe,
             self.give_up_at(),
             self.receiver.gap_until(),

@@ -104,6 +104,25 @@ fn reports_in_turns_over_unequal_paths_lose_nothing() {
     }
 }
 
+/// All but the first packets come over the longer path, and what is confirmed then goes back over the nearer one: by hand, after
+/// the 10 ms that a MACK waits and 15 ms.
+#[test]
+fn a_confirmation_goes_back_over_the_quickest_path() {
+    for (first, second) in [((20, 290), (5, 15)), ((5, 15), (20, 290))] {
+        let mut configuration = with_mode(Mode::Reliable);
+        configuration.confirms = true;
+        let mut pair = two_paths(configuration, first, second);
+        pair.write(1_000_000);
+        pair.seconds(1.5);
+        assert_eq!(pair.read_bytes[1], 1_000_000);
+        assert_eq!(pair.a.confirmed(), 0);
+        let now = pair.now();
+        pair.b.as_mut().unwrap().confirm(now, 4_000);
+        pair.seconds(1.53);
+        assert_eq!(pair.a.confirmed(), 4_000);
+    }
+}
+
 /// Nobody says that a path is down: nothing is answered there while answers come from the other one.
 #[test]
 fn a_path_that_falls_silent_is_left_out_until_it_answers() {

@@ -197,7 +197,9 @@ impl Receiving {
             }
             Arrival::Ahead => {
                 common.statistics.out_of_order_received += 1;
-                self.acknowledge_gap(common, flow, now);
+                if !self.is_held() {
+                    self.acknowledge_gap(common, flow, now);
+                }
             }
             Arrival::Scattered => {
                 common.statistics.scattered_dropped += 1;
@@ -206,6 +208,9 @@ impl Receiving {
             Arrival::InOrder { filled } => {
                 common.events.report(Event::Readable);
                 self.acks.add_pending(self.data.next() - before);
+                if self.is_held() {
+                    return;
+                }
                 if common.profile.quick_acks {
                     self.acks.on_progress();
                     return self.acknowledge_in_order(common, flow, now, filled);

@@ -14,7 +14,8 @@ impl Receiving {
         self.sequence(self.told())
     }
 
-    /// Returns SACK blocks, or a SNACK, of at most `room` bytes, beside other options of `others` bytes.
+    /// Returns SACK blocks, or a SNACK, of at most `room` bytes, beside other options of `others` bytes; none while ACKs are
+    /// held.
     pub(in crate::tcp) fn sack_blocks(
         &mut self,
         common: &Common,
@@ -22,6 +23,9 @@ impl Receiving {
         others: u32,
     ) -> SackBlocks {
         let mut blocks = SackBlocks::default();
+        if self.is_held() {
+            return blocks;
+        }
         if !common.negotiated.sack {
             let unit = common.negotiated.snack_unit;
             let snack = unit.and_then(|unit| last_hole(&self.data, unit));

@@ -169,6 +169,12 @@ impl Receiving {
         }
     }
 
+    /// Returns true if data in order waits for its ACK's release. Until then a further ACK would be a duplicate, and one with
+    /// SACK blocks would show all that waits as lost.
+    fn is_held(&self) -> bool {
+        self.told_up_to < self.data.next()
+    }
+
     /// Returns the acknowledgment number sent, as a position.
     pub(super) fn told(&self) -> u64 {
         self.data.next().min(self.told_up_to)

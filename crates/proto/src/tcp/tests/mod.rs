@@ -4,6 +4,7 @@
 mod buffers;
 mod closing;
 mod handshake;
+mod holding;
 mod hostile;
 mod linux20;
 mod linux6;

@@ -109,6 +109,21 @@ fn a_link_that_is_away_stalls_a_download_for_two_round_trips_at_most() {
     }
 }
 
+/// In reliable mode the server's TCP has the acknowledgments of the client's: over 290 ms there, and by the mast's 15 ms back. From ten
+/// segments it fills the links within seven such round trips, by doubling, and nothing makes it believe in a loss.
+#[test]
+fn a_reliable_download_fills_links_of_unequal_delay() {
+    const ROUND_TRIP_S: f64 = 0.305;
+    let parts = [&*two_links((20, 290), (5, 15)), &download("file", 10)];
+    let results = run(&scenario(30, &parts));
+    let flow = flow(&results.summary, "file");
+    let (took, least) = (flow.completion_s.unwrap(), 10.0 / possible_megabytes(1.0));
+    eprintln!("{took} s");
+    assert!(took < least + 8.5 * ROUND_TRIP_S, "{took} s");
+    assert_eq!((flow.retransmitted, flow.duplicate_acks), (Some(0), 0));
+    assert_eq!(flow.lost_packets, 0);
+}
+
 /// Returns one link of 20 Mbit/s, and telemetry of 1 Mbit/s upwards in this class beside an upload that fills the link.
 fn telemetry_beside_bulk(class: u8) -> String {
     let one = two_links((20, 40), (5, 10)).replace("[\"satellite\", \"mast\"]", "[\"satellite\"]");
