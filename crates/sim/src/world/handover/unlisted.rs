@@ -58,6 +58,18 @@ impl Unlisted {
         has_room
     }
 
+    /// Adds the counts of another part of the world.
+    pub(in crate::world) fn take_over(&mut self, other: Unlisted) {
+        self.listed += other.listed;
+        for (class, counted) in other.classes {
+            let own = self.classes.entry(class).or_default();
+            own.handovers += counted.handovers;
+            own.active += counted.active;
+            own.lost_packets += counted.lost_packets;
+            own.durations.merge(&counted.durations);
+        }
+    }
+
     fn count(&mut self, class: Option<&Arc<str>>, record: &HandoverRecord) {
         let counted = self.classes.entry(class.cloned()).or_default();
         counted.handovers += 1;
