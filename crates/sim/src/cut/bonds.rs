@@ -303,7 +303,7 @@ pub(super) fn obstacles(scenario: &Scenario) -> Vec<String> {
             all.push(format!("a class of Python controls flow {}", flow.name));
         }
     }
-    if !scenario.aerotp_gateways.is_empty() || !scenario.dtn_gateways.is_empty() {
+    if scenario.has_custody() {
         all.push("gateways hold the data of flows".to_owned());
     }
     if !scenario.losses.is_empty() {

@@ -63,6 +63,57 @@ pub struct Found {
     pub limits: Vec<String>,
 }
 
+/// Most nodes of a part that a report names.
+const NODES_NAMED: usize = 8;
+
+/// A cut in the words of a scenario.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct CutReport {
+    /// Parts, the most loaded first; fewer than two mean that the world is not cut.
+    pub parts: Vec<PartReport>,
+    /// Names of the cut links.
+    pub links: Vec<String>,
+    /// The shortest delay of a cut link, in seconds; null without a cut.
+    pub window_s: Option<f64>,
+    /// What keeps nodes together, a line for each reason; without a cut, what prevents it.
+    pub limits: Vec<String>,
+}
+
+/// A part in the words of a scenario.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct PartReport {
+    /// Number of its nodes.
+    pub nodes: usize,
+    /// Names of the first ones.
+    pub names: Vec<String>,
+    /// Its share of the expected load, in per cent.
+    pub share_percent: u64,
+}
+
+impl CutReport {
+    /// Finds the cut of a scenario.
+    pub fn of(scenario: &Scenario) -> CutReport {
+        let Found { cut, limits } = Cut::of(scenario);
+        let name = |node: &NodeIndex| scenario.nodes[node.0].clone();
+        let parts = cut.iter().flat_map(|cut| &cut.parts);
+        let links = cut.iter().flat_map(|cut| &cut.links);
+        CutReport {
+            parts: parts
+                .map(|part| PartReport {
+                    nodes: part.nodes.len(),
+                    names: part.nodes.iter().take(NODES_NAMED).map(name).collect(),
+                    share_percent: part.share_percent,
+                })
+                .collect(),
+            links: links
+                .map(|link| scenario.link_name(*link).into_owned())
+                .collect(),
+            window_s: cut.as_ref().map(|cut| cut.window.as_secs_f64()),
+            limits,
+        }
+    }
+}
+
 impl Cut {
     /// Finds the cut of a scenario.
     pub fn of(scenario: &Scenario) -> Found {

@@ -166,7 +166,7 @@ impl Parts {
             return Err(RecordError::WriterLost);
         };
         let count = worlds.len() + 1;
-        worlds.for_each(|other| whole.take_over(other));
+        whole.unite(worlds);
         let mut summary = whole.summary();
         summary.cut = Some(CutSummary {
             parts: count,

@@ -224,8 +224,13 @@ impl World {
         }
     }
 
-    /// Takes over the nodes of another part, with all that belongs to them, at the end of a run.
-    pub(crate) fn take_over(&mut self, mut other: World) {
+    /// Takes over the nodes of the other parts, with all that belongs to them, at the end of a run.
+    pub(crate) fn unite(&mut self, others: impl Iterator<Item = World>) {
+        others.for_each(|other| self.take_over(other));
+        self.shorten_list();
+    }
+
+    fn take_over(&mut self, mut other: World) {
         let Some(theirs) = other.part.take() else {
             return;
         };

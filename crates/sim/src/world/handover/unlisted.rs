@@ -92,6 +92,30 @@ impl World {
         }
     }
 
+    /// Keeps the list of handovers at its length after all parts of the world have filled lists of their own: the first ones stay.
+    pub(in crate::world) fn shorten_list(&mut self) {
+        let most = self.scenario.record.handovers;
+        let mobiles = self.net.mobiles.iter().enumerate();
+        let listed = mobiles.flat_map(|(mobile, run)| {
+            let listed = run.handovers.iter().filter(|record| record.is_listed);
+            listed.map(move |record| (record.at, mobile))
+        });
+        let mut listed: Vec<_> = listed.collect();
+        if listed.len() <= most {
+            return;
+        }
+        listed.sort_unstable();
+        // Of each mobile the last ones go, which are the last in the order of time.
+        for &(_, mobile) in listed[most..].iter().rev() {
+            let class = self.scenario.mobiles[mobile].class.as_ref();
+            let own = &mut self.net.mobiles[mobile].handovers;
+            let last = own.iter().rposition(|record| record.is_listed);
+            if let Some(record) = last.map(|last| own.remove(last)) {
+                self.probes.unlisted.count(class, &record);
+            }
+        }
+    }
+
     /// Returns the handovers that are not listed, by class; those still under way included.
     pub(in crate::world) fn unlisted_handovers(&self) -> Vec<UnlistedHandovers> {
         let mut unlisted = self.probes.unlisted.clone();
