@@ -3,9 +3,9 @@
 //! [`Run::advance`] executes one slice at a time, so that its caller can show progress and stop early; [`Run::finish`]
 //! closes everything, whatever time the run has reached.
 
+mod engine;
+
 use crate::captures::{CaptureSettings, Captures};
-use crate::cut::Cut;
-use crate::cut::parts::Parts;
 use crate::record::{
     LostRows, RadioNames, RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink,
     Table, Tables,
@@ -16,6 +16,7 @@ use crate::scenario::model::{Radio, Scenario};
 use crate::world::World;
 use crate::world::summary::{PingResult, Summary};
 use baton_proto::time::Instant;
+use engine::Engine;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
@@ -29,8 +30,6 @@ use std::path::{Path, PathBuf};
 pub const FORMAT: u32 = 1;
 /// Events in a slice: some milliseconds of work.
 const SLICE: u64 = 50_000;
-/// Slices of which a world in parts makes one: its threads start with each.
-const SLICES_OF_PARTS: u64 = 10;
 /// Most packets under way at once: more than a GB of memory, and far more than any network holds.
 const MOST_UNDER_WAY: usize = 5_000_000;
 
@@ -212,91 +211,6 @@ impl DeflatedText {
     }
 }
 
-/// The world of a run.
-enum Engine {
-    Whole(Box<World>),
-    Cut(Box<Parts>),
-}
-
-impl Engine {
-    /// Builds the world of a scenario, in parts if it is to run on threads and can be cut.
-    fn new(
-        scenario: Scenario,
-        recorder: Recorder,
-        captures: Option<Captures>,
-        options: &RunOptions,
-    ) -> Engine {
-        if options.live {
-            return Engine::Whole(Box::new(World::new_live(scenario, recorder, captures)));
-        }
-        if let (Some(threads), None) = (options.threads, &captures)
-            && let Some(cut) = Cut::of(&scenario).cut
-        {
-            let parts = Parts::new(&scenario, &cut, recorder, threads);
-            return Engine::Cut(Box::new(parts));
-        }
-        Engine::Whole(Box::new(World::new(scenario, recorder, captures)))
-    }
-
-    fn parts(&self) -> Option<usize> {
-        match self {
-            Engine::Whole(_) => None,
-            Engine::Cut(parts) => Some(parts.count()),
-        }
-    }
-
-    fn world(&self) -> &World {
-        match self {
-            Engine::Whole(world) => world,
-            Engine::Cut(parts) => parts.first(),
-        }
-    }
-
-    fn world_mut(&mut self) -> &mut World {
-        match self {
-            Engine::Whole(world) => world,
-            Engine::Cut(parts) => parts.first_mut(),
-        }
-    }
-
-    fn run_until(&mut self, limit: Instant, most_events: u64) -> bool {
-        match self {
-            Engine::Whole(world) => world.run_until(limit, most_events),
-            Engine::Cut(parts) => {
-                parts.run_until(limit, most_events.saturating_mul(SLICES_OF_PARTS))
-            }
-        }
-    }
-
-    fn check_record(&self) -> Result<(), RecordError> {
-        match self {
-            Engine::Whole(world) => world.check_record(),
-            Engine::Cut(parts) => parts.check_record(),
-        }
-    }
-
-    fn packets_under_way(&self) -> usize {
-        match self {
-            Engine::Whole(world) => world.packets_under_way(),
-            Engine::Cut(parts) => parts.packets_under_way(),
-        }
-    }
-
-    fn next_time(&mut self) -> Option<Instant> {
-        match self {
-            Engine::Whole(world) => world.next_time(),
-            Engine::Cut(parts) => Some(parts.next_time()),
-        }
-    }
-
-    fn finish(self) -> Result<(Summary, Tables), RecordError> {
-        match self {
-            Engine::Whole(world) => world.finish(),
-            Engine::Cut(parts) => parts.finish(),
-        }
-    }
-}
-
 /// A scenario under way.
 pub struct Run {
     engine: Engine,
@@ -407,10 +321,7 @@ impl Run {
 
     /// Returns the number of events handled so far, in all parts.
     pub fn events(&self) -> u64 {
-        match &self.engine {
-            Engine::Whole(world) => world.events(),
-            Engine::Cut(parts) => parts.events(),
-        }
+        self.engine.events()
     }
 
     /// Hands on the rows that a live run has recorded so far.

@@ -102,7 +102,7 @@ enum Destination {
     /// The writing thread.
     Writer(Relay<TableWriter>),
     /// Memory, until the rows of all parts of a world are put in order.
-    Part(Box<Rows>),
+    Part(Rows),
 }
 
 impl Destination {
@@ -171,7 +171,7 @@ impl Recorder {
             rows: self
                 .settings
                 .any()
-                .then(|| Destination::Part(Box::default())),
+                .then(|| Destination::Part(Rows::default())),
             subjects: BTreeMap::new(),
             last: LastValues::default(),
         }
