@@ -15,7 +15,9 @@ const SLICES_OF_PARTS: u64 = 10;
 
 /// The world of a run.
 pub(super) enum Engine {
+    /// In one piece.
     Whole(Box<World>),
+    /// In parts, on threads.
     Cut(Box<Parts>),
 }
 
@@ -39,6 +41,7 @@ impl Engine {
         Engine::Whole(Box::new(World::new(scenario, recorder, captures)))
     }
 
+    /// Returns the number of parts, if it is cut.
     pub fn parts(&self) -> Option<usize> {
         match self {
             Engine::Whole(_) => None,
@@ -46,6 +49,7 @@ impl Engine {
         }
     }
 
+    /// Returns the world to observe it; of several parts, the first one.
     pub fn world(&self) -> &World {
         match self {
             Engine::Whole(world) => world,
@@ -53,6 +57,7 @@ impl Engine {
         }
     }
 
+    /// Returns the world to exchange packets with it; of several parts, the first one.
     pub fn world_mut(&mut self) -> &mut World {
         match self {
             Engine::Whole(world) => world,
@@ -60,6 +65,7 @@ impl Engine {
         }
     }
 
+    /// Runs all events up to and including `limit`, or so many events, of parts ten times as many. Returns true if `limit` was reached.
     pub fn run_until(&mut self, limit: Instant, most_events: u64) -> bool {
         match self {
             Engine::Whole(world) => world.run_until(limit, most_events),
@@ -69,6 +75,7 @@ impl Engine {
         }
     }
 
+    /// Returns the number of events handled so far.
     pub fn events(&self) -> u64 {
         match self {
             Engine::Whole(world) => world.events(),
@@ -76,6 +83,7 @@ impl Engine {
         }
     }
 
+    /// Fails if a record could not be written.
     pub fn check_record(&self) -> Result<(), RecordError> {
         match self {
             Engine::Whole(world) => world.check_record(),
@@ -83,6 +91,7 @@ impl Engine {
         }
     }
 
+    /// Returns the number of packets under way.
     pub fn packets_under_way(&self) -> usize {
         match self {
             Engine::Whole(world) => world.packets_under_way(),
@@ -90,6 +99,7 @@ impl Engine {
         }
     }
 
+    /// Returns the time of the next event.
     pub fn next_time(&mut self) -> Option<Instant> {
         match self {
             Engine::Whole(world) => world.next_time(),
@@ -97,6 +107,7 @@ impl Engine {
         }
     }
 
+    /// Ends the run and closes the record.
     pub fn finish(self) -> Result<(Summary, Tables), RecordError> {
         match self {
             Engine::Whole(world) => world.finish(),
