@@ -119,10 +119,10 @@ fn sites(seed: u64) -> String {
     let count = 3 + draw(3);
     let hosts = 1 + draw(2);
     let mut text = format!("name = \"sites\"\nduration = \"3 s\"\nseed = {seed}\n");
-    let mut line = |text: &mut String,
-                    name: String,
-                    [a, b]: [String; 2],
-                    (rate, micros, nanos): (u64, u64, u64)| {
+    let line = |text: &mut String,
+                name: String,
+                [a, b]: [String; 2],
+                (rate, micros, nanos): (u64, u64, u64)| {
         write!(
             text,
             "[links.{name}]\nbetween = [\"{a}\", \"{b}\"]\nkind = \"wired\"\nrate = \"{rate} Mbit/s\"\n\
