@@ -40,7 +40,11 @@ def test_a_run_leaves_its_files_and_ends_with_the_path_of_the_report(baton, scen
 def test_json_is_one_object_with_the_promised_keys(baton, scenario):
     process = baton("run", scenario, "--json", "--seed", 7)
     summary = only_json(process)
-    assert {*summary, "unlisted_handovers", "unlisted_flows"} == {*Summary.__annotations__, "expectations", "report"}
+    assert {*summary, "unlisted_handovers", "unlisted_flows", "cut"} == {
+        *Summary.__annotations__,
+        "expectations",
+        "report",
+    }
     assert (summary["scenario"], summary["seed"], summary["simulated_s"]) == ("short", 7, 4.0)
     download, voice = summary["flows"]
     assert {*download, "ping", "aerotp", "quic", "flow_class"} == {*FlowSummary.__annotations__}

@@ -69,7 +69,7 @@ def test_json_is_one_object_and_the_programs_output_goes_elsewhere(command, fake
     fake.plan(summary=WITH_PROGRAM)
     process = command("live", scenario, "--json", "--expect", "program.status == 0", "--", "prog")
     summary = only_json(process)
-    seldom = {"unlisted_handovers", "unlisted_flows"}
+    seldom = {"unlisted_handovers", "unlisted_flows", "cut"}
     assert {*summary, *seldom} == {*LiveSummary.__annotations__, "expectations", "not_checked", "report"}
     assert summary["expectations"][0]["holds"]
     assert summary["program"] == PROGRAM | {"reported": {}}

@@ -7,6 +7,8 @@ from typing import Any, Literal, final
 
 from typing_extensions import disjoint_base
 
+from baton.parts import Cut
+
 __all__ = [
     "AckSample",
     "AerotpConnection",
@@ -134,6 +136,10 @@ class Scenario:
         """Probable mistakes, such as a change after the end of the run."""
 
     @property
+    def cut(self) -> Cut:
+        """The parts in which `run` with `threads` runs it, as a dictionary; `baton.parts.Cut` has the keys."""
+
+    @property
     def resolved(self) -> str:
         """The scenario as TOML, with the overrides applied."""
 
@@ -155,6 +161,7 @@ class Scenario:
         snap_length: int | None = None,
         pcap_interfaces: Sequence[str] = ...,
         progress: Callable[[float, str], object] | None = None,
+        threads: int | None = None,
     ) -> Result:
         """Runs the scenario; other threads go on meanwhile.
 
@@ -172,6 +179,10 @@ class Scenario:
 
         An exception in a class in Python that the scenario names ends the run, nothing is kept, and it is raised
         here. So is the `KeyboardInterrupt` of a Ctrl-C that meets the class at work.
+
+        With `threads`, the parts into which `cut` divides the scenario run on so many threads, if there are any. The
+        results are the same for any number, also one, but events at the same moment may have another order than
+        without `threads`. Such a run writes no captures: `InputError`.
         """
 
     def _repr_html_(self) -> str:

@@ -104,6 +104,11 @@ def app() -> None:
 @expect_option
 @junit_option
 @allow_python_option
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1, max=1024),
+    help="Run the scenario's parts on so many threads; see `baton check --cut`.",
+)
 @json_option
 def run(
     scenario: str,
@@ -118,6 +123,7 @@ def run(
     expect: tuple[str, ...],
     junit: Path | None,
     allow_python: bool,
+    threads: int | None,
     json: bool,
 ) -> int:
     """Run a scenario and write its results and report."""
@@ -125,7 +131,18 @@ def run(
 
     captures = cli_run.Captures(pcap, list(pcap_interface), snap_length)
     options = cli_run.RunOptions(
-        scenario, seed, list(overrides), list(handover), out, force, captures, list(expect), junit, json, allow_python
+        scenario,
+        seed,
+        list(overrides),
+        list(handover),
+        out,
+        force,
+        captures,
+        list(expect),
+        junit,
+        json,
+        allow_python,
+        threads,
     )
     return cli_run.run(options)
 
@@ -251,10 +268,12 @@ def set_key(
 @scenario_argument
 @set_option
 @click.option("--live", is_flag=True, help="Also check whether the kernel can run it in real time.")
+@click.option("--cut", is_flag=True, help="Show the parts in which `baton run --threads` runs it.")
 def check(
     scenario: str,
     overrides: tuple[str, ...],
     live: bool,
+    cut: bool,
 ) -> int:
     """Check a scenario without running it or the Python classes that it names."""
     from baton import cli_run
@@ -268,6 +287,10 @@ def check(
         if status:
             return status
     print(f"{loaded.name}: no mistakes found")
+    if cut:
+        from baton import parts
+
+        print(parts.describe(loaded.cut))
     return 0
 
 

@@ -50,6 +50,7 @@ class RunOptions:
     junit: Path | None
     json: bool
     allow_python: bool = False
+    threads: int | None = None
 
 
 def run(options: RunOptions) -> int:
@@ -59,8 +60,14 @@ def run(options: RunOptions) -> int:
     scenario, expectations = load(options.scenario, overrides, options.expectations, python=python)
     if options.junit is not None:
         try_junit(options.junit)
+    if options.threads is not None:
+        check_threads(scenario, options)
     out = results_folder(f"{scenario.name}-{scenario.seed if options.seed is None else options.seed}", options)
     result = execute(scenario, options, out)
+    if options.threads is not None:
+        from baton import parts
+
+        parts.warn_after(result.summary)
     outcomes = [expectation.check(result.summary) for expectation in expectations]
     if options.junit is not None:
         from baton import junit
@@ -129,9 +136,19 @@ def execute(scenario: Scenario, options: RunOptions, out: Path) -> Result:
             snap_length=options.captures.snap_length,
             pcap_interfaces=options.captures.interfaces,
             progress=report,
+            threads=options.threads,
         )
     importing.join()  # an import that fails while another thread waits for it is not told as what it is
     return result
+
+
+def check_threads(scenario: Scenario, options: RunOptions) -> None:
+    """Warns if the scenario is not cut. Raises `InputError` if captures are wanted, too."""
+    from baton import parts
+
+    if options.captures != Captures(interfaces=[]):
+        raise InputError("--threads and --pcap: a run on threads writes no captures; expected one of them")
+    parts.warn_before(scenario.name, scenario.cut)
 
 
 def _import_report() -> None:

@@ -75,6 +75,7 @@ def _rerun_run(file: Path, options: RerunOptions) -> dict[str, bool]:
                 snap_length=chosen["snap_length"],
                 pcap_interfaces=chosen["interfaces"],
                 progress=report,
+                threads=manifest.get("parts"),
             )
     if not again.complete:
         raise KeyboardInterrupt

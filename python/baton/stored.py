@@ -59,6 +59,7 @@ class Manifest(TypedDict):
     traces: dict[str, str]
     recordings_start_s: dict[str, float]
     captures: ChosenCaptures
+    parts: int
     results: dict[str, str]
 
 

@@ -336,6 +336,19 @@ class Overload(TypedDict):
     offered: Annotated[int, "Packets that were offered there; for a host, all that hosts sent"]
 
 
+class CutSummary(TypedDict):
+    """Parts of a run on several threads."""
+
+    parts: Annotated[int, "Number of parts"]
+    window_s: Annotated[float, "Time that the parts run between two exchanges: the shortest delay of a cut link"]
+    windows: Annotated[int, "Number of exchanges"]
+    most_speed_up: Annotated[
+        float,
+        "Events of all parts, divided by those of the busiest part in each window: how many times faster than one "
+        "thread any number of threads can be",
+    ]
+
+
 class Summary(TypedDict):
     """Summary of a run."""
 
@@ -357,6 +370,7 @@ class Summary(TypedDict):
     overloads: Annotated[list[Overload], "Places where packets were discarded by the thousand, the most first"]
     agents: Annotated[list[Agent], "Agents that held packets for mobiles or sent them twice"]
     radios: Annotated[list[Radio], "Radio networks, and their mobiles' places; not among the columns of a sweep"]
+    cut: Annotated[CutSummary, "Parts of a run with `--threads`; only if it was cut"]
 
 
 class Program(TypedDict):

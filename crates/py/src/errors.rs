@@ -66,7 +66,7 @@ pub(crate) fn from_run(error: run::RunError) -> PyErr {
 }
 
 /// The package's own exception for what the user gave.
-fn input_error(text: &str) -> PyErr {
+pub(crate) fn input_error(text: &str) -> PyErr {
     Python::attach(|py| {
         let made = py
             .import("baton.errors")

@@ -1,18 +1,19 @@
 //! Scenarios and their runs, for Python.
 
 use crate::classes::{self, Classes};
-use crate::errors::{from_run, from_scenario, guarded};
+use crate::errors::{from_run, from_scenario, guarded, input_error};
 use crate::result::{Result, pathlib};
 use crate::values;
 use baton_sim::captures::CaptureSettings;
+use baton_sim::cut::CutReport;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario::{self, Loaded, Override, PythonClasses};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -221,6 +222,15 @@ impl Scenario {
             .collect()
     }
 
+    /// The parts in which `run` with `threads` runs it, as a dictionary; `baton.parts.Cut` has the keys.
+    #[getter]
+    fn cut<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let report = py.detach(|| CutReport::of(&self.loaded.scenario));
+        let text = serde_json::to_string(&report)
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        py.import("json")?.call_method1("loads", (text,))
+    }
+
     /// Returns the HTML that a notebook shows.
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
         let notebook = slf.py().import("baton.notebook")?;
@@ -251,7 +261,11 @@ impl Scenario {
     ///
     /// An exception in a class in Python that the scenario names ends the run, nothing is kept, and it is raised here. So is
     /// the `KeyboardInterrupt` of a Ctrl-C that meets the class at work.
-    #[pyo3(signature = (out = None, *, seed = None, force = false, pcap = false, snap_length = None, pcap_interfaces = Vec::new(), progress = None))]
+    ///
+    /// With `threads`, the parts into which `cut` divides the scenario run on so many threads, if there are any. The results
+    /// are the same for any number, also one, but events at the same moment may have another order than without `threads`.
+    /// Such a run writes no captures: `InputError`.
+    #[pyo3(signature = (out = None, *, seed = None, force = false, pcap = false, snap_length = None, pcap_interfaces = Vec::new(), progress = None, threads = None))]
     #[allow(clippy::too_many_arguments)] // Python's are keywords.
     fn run(
         slf: &Bound<'_, Self>,
@@ -263,6 +277,7 @@ impl Scenario {
         snap_length: Option<NonZeroU32>,
         pcap_interfaces: Vec<String>,
         progress: Option<Py<PyAny>>,
+        threads: Option<NonZeroUsize>,
     ) -> PyResult<Result> {
         let begun = Instant::now();
         let this = slf.get();
@@ -273,14 +288,21 @@ impl Scenario {
             interfaces: pcap_interfaces,
             snap_length,
         };
+        let captured = pcap || chosen != CaptureSettings::default();
+        if captured && threads.is_some() {
+            return Err(input_error(
+                "captures and threads: a run on threads writes no captures; expected one of them",
+            ));
+        }
         let options = RunOptions {
             out,
             force,
-            captures: (pcap || chosen != CaptureSettings::default()).then_some(chosen),
+            captures: captured.then_some(chosen),
             origin: this.origin.clone(),
             overrides: this.overrides.clone(),
             commit: crate::build_commit().map(str::to_owned),
             live: false,
+            threads,
         };
         let results = py.detach(|| {
             guarded(|| {

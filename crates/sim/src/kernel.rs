@@ -106,6 +106,12 @@ impl<T: Copy> EventQueue<T> {
         }
     }
 
+    /// Keeps the events for which `keeps` is true, in their order.
+    pub fn retain(&mut self, mut keeps: impl FnMut(&T) -> bool) {
+        self.drop_spent();
+        self.heap.retain(|Reverse(entry)| keeps(&entry.event));
+    }
+
     /// Frees the capacity reserved for growth.
     pub fn shrink(&mut self) {
         self.heap.shrink_to_fit();

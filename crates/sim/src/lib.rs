@@ -6,6 +6,7 @@
 mod addresses;
 pub mod applications;
 pub mod captures;
+pub mod cut;
 pub mod deciding;
 pub mod kernel;
 pub mod link;

@@ -51,7 +51,7 @@ impl Travelling {
 const _: () = assert!(size_of::<Travelling>() == 192, "three cache lines");
 
 /// All packets under way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Packets {
     slots: Vec<Travelling>,
     free: Vec<u32>,
@@ -59,7 +59,39 @@ pub struct Packets {
     retired: Option<Retired>,
     /// Number of removals before the next check of the slab's size.
     until_trim: usize,
-    numbered: u64,
+    numbers: Numbers,
+}
+
+/// Numbers that packets get: of a world in parts, each part gives numbers of its own.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    given: u64,
+    next: u64,
+    step: u64,
+}
+
+impl Numbers {
+    /// Gives a packet never sent before the next number, and this way.
+    #[inline(always)]
+    fn identify(&mut self, now: Instant, packet: &mut Packet, way: Way) {
+        let mut identity = packet.identity_within();
+        if !identity.is_some() {
+            let sent = identity.sent_before().unwrap_or(now);
+            identity = Identity::new(self.next, sent);
+            if way == Way::ToSource {
+                identity = identity.going_back();
+            }
+            self.next += self.step;
+            self.given += 1;
+        }
+        packet.identify(identity);
+    }
+}
+
+impl Default for Packets {
+    fn default() -> Packets {
+        Packets::of_part(0, 1)
+    }
 }
 
 /// Slots at the end of a slab that is to shrink.
@@ -74,6 +106,21 @@ struct Retired {
 const KEPT: usize = 1024;
 
 impl Packets {
+    /// Creates the slab of a part of a world that has so many parts.
+    pub fn of_part(part: u64, parts: u64) -> Packets {
+        Packets {
+            slots: Vec::new(),
+            free: Vec::new(),
+            retired: None,
+            until_trim: 0,
+            numbers: Numbers {
+                given: 0,
+                next: part,
+                step: parts,
+            },
+        }
+    }
+
     /// Inserts a packet, `now`. A packet never sent before gets the next number, and this way.
     // Each packet is written once, directly into its slot: built elsewhere, it would be copied twice.
     #[inline]
@@ -84,13 +131,45 @@ impl Packets {
         travelling.access = 0;
         // A free slot needs no drop.
         core::mem::forget(core::mem::replace(&mut travelling.packet, packet));
-        number(&mut self.numbered, now, &mut travelling.packet, way);
+        self.numbers.identify(now, &mut travelling.packet, way);
         PacketId(slot)
+    }
+
+    /// Takes in a packet from another part of its world, as it was there.
+    pub fn arrive(&mut self, travelling: Travelling) -> PacketId {
+        let slot = self.free.pop().unwrap_or_else(|| self.find());
+        // A free slot needs no drop.
+        core::mem::forget(core::mem::replace(
+            &mut self.slots[slot as usize],
+            travelling,
+        ));
+        PacketId(slot)
+    }
+
+    /// Removes a packet that goes on in another part of its world.
+    pub fn depart(&mut self, id: PacketId) -> Travelling {
+        let (offered, link, access) = (self[id].offered, self[id].link, self[id].access);
+        let (length, from) = (self[id].length, self[id].from);
+        Travelling {
+            offered,
+            link,
+            access,
+            length,
+            from,
+            packet: self.remove(id),
+        }
+    }
+
+    /// Takes over the packets of another part of the same world.
+    pub fn take_over(&mut self, other: Packets) {
+        let travelling = other.slots.into_iter().filter(|slot| slot.length != 0);
+        self.slots.extend(travelling);
+        self.numbers.given += other.numbers.given;
     }
 
     /// Gives a packet on no link yet the next number and this way, unless it was sent before.
     pub fn number(&mut self, now: Instant, packet: &mut Packet, way: Way) {
-        number(&mut self.numbered, now, packet, way);
+        self.numbers.identify(now, packet, way);
     }
 
     /// Makes room for a quarter more: doubling would leave half of the slab empty.
@@ -196,10 +275,9 @@ impl Packets {
         self.slots.iter().filter(|slot| slot.length != 0)
     }
 
-    /// Returns the number of packets inserted so far, which is the next packet's number; a packet inserted again, as
-    /// behind a tunnel, counts once.
+    /// Returns the number of packets inserted so far; a packet inserted again, as behind a tunnel, counts once.
     pub fn numbered(&self) -> u64 {
-        self.numbered
+        self.numbers.given
     }
 
     /// Returns the number of packets under way.
@@ -212,20 +290,6 @@ impl Packets {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-}
-
-#[inline(always)]
-fn number(numbered: &mut u64, now: Instant, packet: &mut Packet, way: Way) {
-    let mut identity = packet.identity_within();
-    if !identity.is_some() {
-        let sent = identity.sent_before().unwrap_or(now);
-        identity = Identity::new(*numbered, sent);
-        if way == Way::ToSource {
-            identity = identity.going_back();
-        }
-        *numbered += 1;
-    }
-    packet.identify(identity);
 }
 
 impl core::ops::Index<PacketId> for Packets {

@@ -3,6 +3,8 @@
 //! [`Run::advance`] executes one slice at a time, so that its caller can show progress and stop early; [`Run::finish`]
 //! closes everything, whatever time the run has reached.
 
+mod engine;
+
 use crate::captures::{CaptureSettings, Captures};
 use crate::record::{
     LostRows, RadioNames, RecordError, RecordNames, RecordSettings, Recorder, ResultFolder, Sink,
@@ -14,12 +16,14 @@ use crate::scenario::model::{Radio, Scenario};
 use crate::world::World;
 use crate::world::summary::{PingResult, Summary};
 use baton_proto::time::Instant;
+use engine::Engine;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Version of the layout of manifest and summary, which is raised when a reader of the old one would be wrong.
@@ -47,6 +51,9 @@ pub struct RunOptions {
     /// True if the scenario's real hosts are real: the caller carries their packets, and the record never makes the
     /// world wait.
     pub live: bool,
+    /// Threads on which the parts of the scenario's world run, if it can be cut; without, or with captures or in a live run, it is
+    /// not cut. Results are the same for any number.
+    pub threads: Option<NonZeroUsize>,
 }
 
 /// Reason that a run could not be performed or stored.
@@ -116,6 +123,9 @@ pub struct Manifest {
     /// Of a live run: the kernel's release, and the settings of TCP that were read back from each real host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<serde_json::Value>,
+    /// Number of parts of a world that was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<usize>,
 }
 
 /// Results of a run.
@@ -203,7 +213,7 @@ impl DeflatedText {
 
 /// A scenario under way.
 pub struct Run {
-    world: World,
+    engine: Engine,
     end: Instant,
     folder: Option<ResultFolder>,
     /// The manifest, without the scenario's text.
@@ -263,7 +273,7 @@ impl Run {
             _ => None,
         };
         let capture_files = captures.as_ref().map(Captures::files).unwrap_or_default();
-        let manifest = Manifest {
+        let mut manifest = Manifest {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION"),
             commit: options.commit.clone(),
@@ -283,15 +293,13 @@ impl Run {
                 .filter(|chosen| *chosen != CaptureSettings::default()),
             results: BTreeMap::new(),
             kernel: None,
+            parts: None,
         };
         let end = Instant::ZERO + scenario.duration;
-        let world = if options.live {
-            World::new_live(scenario, recorder, captures)
-        } else {
-            World::new(scenario, recorder, captures)
-        };
+        let engine = Engine::new(scenario, recorder, captures, options);
+        manifest.parts = engine.parts();
         Ok(Run {
-            world,
+            engine,
             end,
             folder,
             manifest,
@@ -301,19 +309,24 @@ impl Run {
         })
     }
 
-    /// Returns the world, to observe it.
+    /// Returns the world, to observe it; of a world in parts, the first one.
     pub fn world(&self) -> &World {
-        &self.world
+        self.engine.world()
     }
 
-    /// Returns the world, to exchange packets with it.
+    /// Returns the world, to exchange packets with it; of a world in parts, the first one.
     pub fn world_mut(&mut self) -> &mut World {
-        &mut self.world
+        self.engine.world_mut()
+    }
+
+    /// Returns the number of events handled so far, in all parts.
+    pub fn events(&self) -> u64 {
+        self.engine.events()
     }
 
     /// Hands on the rows that a live run has recorded so far.
     pub fn flush_record(&mut self) {
-        self.world.flush_record();
+        self.world_mut().flush_record();
     }
 
     /// Returns the number of rows and captured packets that arrived faster than a live run's record could take them.
@@ -334,11 +347,11 @@ impl Run {
     /// Executes the next slice; returns true at the end. Fails as soon as the record does, or when the packets under
     /// way threaten to fill the memory.
     pub fn advance(&mut self) -> Result<bool, RunError> {
-        let done = self.world.run_until(self.end, SLICE);
-        self.world.check_record()?;
-        let packets = self.world.packets_under_way();
+        let done = self.engine.run_until(self.end, SLICE);
+        self.engine.check_record()?;
+        let packets = self.engine.packets_under_way();
         if packets > MOST_UNDER_WAY {
-            let at_s = self.world.now().as_secs_f64();
+            let at_s = self.world().now().as_secs_f64();
             return Err(RunError::TooManyPackets { packets, at_s });
         }
         Ok(done)
@@ -346,13 +359,13 @@ impl Run {
 
     /// Returns the time of the next event, up to the end; `None` when nothing more happens.
     pub fn next_time(&mut self) -> Option<Instant> {
-        self.world.next_time().filter(|&time| time <= self.end)
+        self.engine.next_time().filter(|&time| time <= self.end)
     }
 
     /// Executes all events up to `limit`, for a caller that runs the world against a clock.
     pub fn advance_to(&mut self, limit: Instant) -> Result<(), RunError> {
-        self.world.run_until(limit.min(self.end), u64::MAX);
-        Ok(self.world.check_record()?)
+        self.engine.run_until(limit.min(self.end), u64::MAX);
+        Ok(self.engine.check_record()?)
     }
 
     /// Closes the files and puts the folder in its place. `wall_seconds` is the run's wall time, for the summary; the
@@ -369,7 +382,7 @@ impl Run {
         live: LiveSummary,
     ) -> Result<Results, RunError> {
         let Run {
-            world,
+            engine,
             end,
             folder,
             mut manifest,
@@ -377,10 +390,11 @@ impl Run {
             captures,
             lost,
         } = self;
-        let ended = live.ended || world.now() >= end;
-        manifest.simulated_s = world.now().as_secs_f64();
+        let reached = engine.world().now();
+        let ended = live.ended || reached >= end;
+        manifest.simulated_s = reached.as_secs_f64();
         manifest.resolved = text.inflate();
-        let (mut summary, tables) = world.finish()?;
+        let (mut summary, tables) = engine.finish()?;
         manifest.complete = ended && lost.count() == 0;
         summary.wall_s = wall_seconds;
         for (flow, seen) in live.flows {

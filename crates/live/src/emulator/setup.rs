@@ -170,6 +170,7 @@ impl Stage {
             overrides: self.options.scenario.overrides_given.clone(),
             commit: Some(env!("BATON_COMMIT").to_owned()).filter(|commit| !commit.is_empty()),
             live: true,
+            threads: None,
         };
         let begin = || {
             Run::new(loaded, &options).map_err(|error| match error {

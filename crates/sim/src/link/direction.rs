@@ -5,7 +5,7 @@ use super::config::{Access, DirectionConfig, Framing, QueueLimit};
 use super::demand::{Assignment, Slots};
 use super::queue::{Arrival, Discipline, Dropped, Item, Offered, Refusal, Site, Waiting};
 use super::trace::Cursor;
-use super::{DropReason, End, Fate, Outcome};
+use super::{DropReason, End, Fate, Launched, Outcome};
 use crate::packets::PacketId;
 use crate::rng::{Keyed, Seed};
 use baton_proto::time::{Duration, Instant};
@@ -533,6 +533,38 @@ impl Direction {
             at,
             outcome,
         })
+    }
+
+    /// Takes out the first packet in flight: its way from here on is another part's of the world.
+    pub fn take_launched(&mut self) -> Option<Launched> {
+        let arrival = self.next_arrival();
+        if arrival == Instant::NEVER {
+            return None;
+        }
+        let packet = self.held.pop_front()?.item.packet;
+        self.in_flight -= 1;
+        let outcome = self.decided(packet);
+        Some(Launched {
+            packet,
+            arrival,
+            outcome,
+        })
+    }
+
+    /// Takes in a packet that another part of the world has launched, in the order of arrivals.
+    pub fn put_in_flight(&mut self, launched: Launched, length: u32) {
+        let item = Item {
+            packet: launched.packet,
+            length,
+            number: 0,
+            offered_at: launched.arrival,
+        };
+        let arrival = launched.arrival;
+        self.held.push_back(Held { item, arrival });
+        self.in_flight += 1;
+        if launched.outcome != Outcome::UNDAMAGED {
+            self.marred.push_back((launched.packet, launched.outcome));
+        }
     }
 
     #[cold]

@@ -86,6 +86,17 @@ pub struct Fate {
     pub outcome: Outcome,
 }
 
+/// A packet that has left its transmitter, and its certain fate at the other end.
+#[derive(Clone, Debug)]
+pub struct Launched {
+    /// The packet.
+    pub packet: PacketId,
+    /// Time at which its fate is due.
+    pub arrival: Instant,
+    /// Its fate.
+    pub outcome: Outcome,
+}
+
 /// Delivery, or loss and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -427,6 +438,29 @@ impl Link {
         let directions = self.directions.0.as_mut()?;
         let failure = |from: End| Some((from, directions[from.index()].take_failure()?));
         End::ALL.into_iter().find_map(failure)
+    }
+
+    /// Takes out a packet that was offered at this end and has left its transmitter by `now`: the far end of the link is in
+    /// another part of the world. Only for full-duplex links that nothing changes.
+    pub fn take_launched(&mut self, now: Instant, from: End) -> Option<Launched> {
+        self.catch_up_direction(now, from);
+        let directions = self.directions.0.as_mut()?;
+        let launched = directions[from.index()].take_launched();
+        self.note_deadline(from);
+        launched
+    }
+
+    /// Returns the time at which the packet in service at this end leaves its transmitter, or never.
+    pub fn next_launch(&self, from: End) -> Instant {
+        let made = self.directions.made();
+        made.map_or(Instant::NEVER, |made| made[from.index()].service_end)
+    }
+
+    /// Takes in a packet of `length` bytes offered at the end `from`, which is in another part of the world.
+    pub fn put_in_flight(&mut self, from: End, launched: Launched, length: u32) {
+        let directions = self.directions.of(&self.config, self.seed);
+        directions[from.index()].put_in_flight(launched, length);
+        self.note_deadline(from);
     }
 
     #[cold]

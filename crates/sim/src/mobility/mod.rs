@@ -19,6 +19,7 @@ use crate::world::wires::RadioPlace;
 use baton_proto::host::layer::Neighbor;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::handover_service::Signalling;
+use baton_proto::mobility::mobile_ipv6::Strategy;
 use baton_proto::wire::prefix::Ipv6Prefix;
 use core::net::{IpAddr, Ipv4Addr};
 use resolve::HomeAgents;
@@ -183,6 +184,24 @@ impl Agents {
         domains.any(micro_mobility::Domain::prepares_handovers)
     }
 
+    /// Returns the nodes of all agents.
+    pub(crate) fn nodes(&self) -> Vec<NodeIndex> {
+        let home = self.ipv6.iter().map(|agent| agent.node);
+        let anchors = self
+            .anchor_points
+            .iter()
+            .flat_map(mobile_ipv6::AnchorPoint::nodes);
+        let ipv4 = self.ipv4.home_agents.iter().map(|agent| agent.node);
+        let foreign = self.ipv4.foreign_agents.iter();
+        let foreign = foreign.flat_map(|agent| [Some(agent.node), agent.gateway]);
+        let domains = self.domains.iter().flat_map(|domain| {
+            let routers = domain.routers.iter().copied();
+            routers.chain([domain.root])
+        });
+        let nodes = home.chain(anchors).chain(ipv4);
+        nodes.chain(foreign.flatten()).chain(domains).collect()
+    }
+
     /// Returns true for a node with routes for single mobiles.
     pub(crate) fn route_mobiles_at(&self, node: usize) -> bool {
         self.domains
@@ -245,6 +264,20 @@ impl Mobility {
         match self {
             Mobility::Ipv6(own) => own.home_link,
             Mobility::Ipv4(own) => own.home_link,
+        }
+    }
+
+    /// Returns true if the mobile and its agents have nothing in common but messages and tunnels, each packet in one.
+    pub(crate) fn is_apart(&self, agents: &Agents) -> bool {
+        match self {
+            Mobility::Ipv6(own) => {
+                let home_agent = &agents.ipv6[own.home_agent];
+                own.mih.is_none()
+                    && own.multicast_buffering.is_none()
+                    && agents.anchor_points.is_empty()
+                    && !matches!(home_agent.strategy, Strategy::Bicast { .. })
+            }
+            Mobility::Ipv4(_) => false,
         }
     }
 

@@ -12,6 +12,7 @@ mod name_column;
 mod names;
 mod own_files;
 mod packets;
+pub(crate) mod parts;
 mod quantity;
 mod recorder;
 pub(crate) mod relay;

@@ -2,7 +2,7 @@
 
 use super::packets::PacketRecord;
 use super::relay::{Relay, WhenBehind};
-use super::rows::{PacketRow, SeriesRow};
+use super::rows::{PacketRow, Rows, SeriesRow};
 use super::series::LastValues;
 use super::table::Table;
 use super::writer::TableWriter;
@@ -20,6 +20,13 @@ pub struct RecordSettings {
     pub packets: bool,
     /// One row for every signalling message, and for every signal inside a host.
     pub signals: bool,
+}
+
+impl RecordSettings {
+    /// Returns true if anything is recorded.
+    const fn any(self) -> bool {
+        self.series || self.packets || self.signals
+    }
 }
 
 /// Names for the numbers in [`PacketRecord`]s and [`SignalRecord`]s.
@@ -84,10 +91,35 @@ pub struct Tables {
 /// from [`Recorder::finish`]. Files get their names only in `finish`; a recorder dropped before that removes them.
 pub struct Recorder {
     settings: RecordSettings,
-    /// Writing thread, if anything is recorded.
-    relay: Option<Relay<TableWriter>>,
+    /// Where rows go, if anything is recorded.
+    rows: Option<Destination>,
     subjects: BTreeMap<String, Subject>,
     last: LastValues,
+}
+
+/// Destination of rows.
+enum Destination {
+    /// The writing thread.
+    Writer(Relay<TableWriter>),
+    /// Memory, until the rows of all parts of a world are put in order.
+    Part(Rows),
+}
+
+impl Destination {
+    #[inline]
+    fn load(&mut self) -> &mut Rows {
+        match self {
+            Destination::Writer(relay) => relay.load(),
+            Destination::Part(rows) => rows,
+        }
+    }
+
+    #[inline]
+    fn added(&mut self, bytes: usize) {
+        if let Destination::Writer(relay) = self {
+            relay.added(bytes);
+        }
+    }
 }
 
 impl Recorder {
@@ -118,7 +150,7 @@ impl Recorder {
         sink: &Sink,
         behind: WhenBehind,
     ) -> Result<Recorder, RecordError> {
-        let relay = if settings.series || settings.packets || settings.signals {
+        let relay = if settings.any() {
             let writer = TableWriter::new(settings, names, sink)?;
             Some(Relay::start(writer, behind)?)
         } else {
@@ -126,16 +158,50 @@ impl Recorder {
         };
         Ok(Recorder {
             settings,
-            relay,
+            rows: relay.map(Destination::Writer),
             subjects: BTreeMap::new(),
             last: LastValues::default(),
         })
     }
 
+    /// Creates the recorder of one of several parts of a world, which keeps the rows for [`take_rows`](Self::take_rows).
+    pub(crate) fn of_part(&self) -> Recorder {
+        Recorder {
+            settings: self.settings,
+            rows: self
+                .settings
+                .any()
+                .then(|| Destination::Part(Rows::default())),
+            subjects: BTreeMap::new(),
+            last: LastValues::default(),
+        }
+    }
+
+    /// Returns the rows under construction, if anything is recorded.
+    pub(super) fn load(&mut self) -> Option<&mut Rows> {
+        self.rows.as_mut().map(Destination::load)
+    }
+
+    /// Passes on the rows that [`load`](Self::load) has got, however many.
+    pub(super) fn pass_on(&mut self) {
+        if let Some(rows) = &mut self.rows {
+            rows.added(0);
+            self.flush();
+        }
+    }
+
+    /// Takes out the rows of a part.
+    pub(super) fn take_rows(&mut self) -> Rows {
+        match &mut self.rows {
+            Some(Destination::Part(rows)) => core::mem::take(rows),
+            _ => Rows::default(),
+        }
+    }
+
     /// Returns the number of a subject, by its name: `flow download`, `link gsm down`, `mobile laptop`. The same name
     /// gives the same number; if nothing is recorded, names are not kept, and all have one number.
     pub fn subject(&mut self, name: &str) -> Subject {
-        let Some(relay) = &mut self.relay else {
+        let Some(rows) = &mut self.rows else {
             return Subject(0);
         };
         if let Some(subject) = self.subjects.get(name) {
@@ -143,14 +209,14 @@ impl Recorder {
         }
         let subject = Subject(self.subjects.len() as u32);
         self.subjects.insert(name.to_owned(), subject);
-        relay.load().subjects.push(name.to_owned());
+        rows.load().subjects.push(name.to_owned());
         subject
     }
 
     /// Adds a flow outside the scenario; its number follows the last flow's.
     pub fn add_flow(&mut self, name: &str) {
-        if let Some(relay) = &mut self.relay {
-            relay.load().flows.push(name.to_owned());
+        if let Some(rows) = &mut self.rows {
+            rows.load().flows.push(name.to_owned());
         }
     }
 
@@ -163,10 +229,10 @@ impl Recorder {
     pub fn series(&mut self, at: Instant, subject: Subject, quantity: Quantity, value: f64) {
         if self.settings.series
             && self.last.is_row(subject, quantity, value)
-            && let Some(relay) = &mut self.relay
+            && let Some(rows) = &mut self.rows
         {
-            relay.load().push_series(at, subject, quantity, value);
-            relay.added(size_of::<SeriesRow>());
+            rows.load().push_series(at, subject, quantity, value);
+            rows.added(size_of::<SeriesRow>());
         }
     }
 
@@ -174,20 +240,20 @@ impl Recorder {
     #[inline]
     pub fn packet(&mut self, row: &PacketRecord) {
         if self.settings.packets
-            && let Some(relay) = &mut self.relay
+            && let Some(rows) = &mut self.rows
         {
-            relay.load().push_packet(row);
-            relay.added(size_of::<PacketRow>());
+            rows.load().push_packet(row);
+            rows.added(size_of::<PacketRow>());
         }
     }
 
     /// Records a signal, if signals are recorded.
     pub fn signal(&mut self, row: SignalRecord) {
         if self.settings.signals
-            && let Some(relay) = &mut self.relay
+            && let Some(rows) = &mut self.rows
         {
-            relay.load().signals.push(row);
-            relay.added(size_of::<SignalRecord>());
+            rows.load().signals.push(row);
+            rows.added(size_of::<SignalRecord>());
         }
     }
 
@@ -210,21 +276,24 @@ impl Recorder {
 
     /// Hands the gathered rows to the writing thread.
     pub fn flush(&mut self) {
-        if let Some(relay) = &mut self.relay {
+        if let Some(Destination::Writer(relay)) = &mut self.rows {
             relay.flush();
         }
     }
 
     /// Fails if an error has ended the recording.
     pub fn check(&self) -> Result<(), RecordError> {
-        self.relay.as_ref().map_or(Ok(()), Relay::check)
+        match &self.rows {
+            Some(Destination::Writer(relay)) => relay.check(),
+            _ => Ok(()),
+        }
     }
 
     /// Hands on the remaining rows and closes the files.
     pub fn finish(self) -> Result<Tables, RecordError> {
-        match self.relay {
-            Some(relay) => relay.finish()?.finish(),
-            None => Ok(Tables {
+        match self.rows {
+            Some(Destination::Writer(relay)) => relay.finish()?.finish(),
+            _ => Ok(Tables {
                 series: None,
                 packets: None,
                 signals: None,

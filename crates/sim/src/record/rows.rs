@@ -11,7 +11,7 @@ use core::net::IpAddr;
 
 /// Rows, and the new names that they need.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     /// Names of the next subjects.
     pub(super) subjects: Vec<String>,
     /// Names of the next flows.

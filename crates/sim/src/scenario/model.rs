@@ -100,6 +100,11 @@ impl Scenario {
         !self.radios.is_empty() || self.links.iter().any(|link| link.reception.is_some())
     }
 
+    /// Returns true if gateways hold the data of flows.
+    pub(crate) fn has_custody(&self) -> bool {
+        !self.aerotp_gateways.is_empty() || !self.dtn_gateways.is_empty()
+    }
+
     /// Returns true if there are signals to record: of mobility protocols, links that follow mobiles, or queues.
     pub fn has_signals(&self) -> bool {
         let reports = |link: &LinkSpec| link.config.regulators.iter().any(|one| one.reports);

@@ -110,6 +110,12 @@ impl Accounts {
         !had_arrived && (!is_lost || left == 0)
     }
 
+    /// Takes over the accounts of another part of the world.
+    pub fn take_over(&mut self, other: Accounts) {
+        self.held.extend(other.held);
+        self.several.extend(other.several);
+    }
+
     /// Returns true if one of a packet's copies has arrived at its receiver.
     fn has_arrived(&self, identity: Identity) -> bool {
         let several = self.several.get(&identity.number());

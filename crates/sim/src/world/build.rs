@@ -3,6 +3,7 @@
 use super::agents::{Directory, access_links};
 use super::flow::{FlowRun, Role};
 use super::observed::Observed;
+use super::part::Part;
 use super::ports::RealHosts;
 use super::wires::{LeadsTo, Wires};
 use super::{Event, Load, Net, Node, Probes, Script, World};
@@ -26,21 +27,26 @@ const FIRST_PORT: u16 = 5001;
 impl World {
     /// Creates a world at time zero. `captures` takes every packet at every interface, if given.
     pub fn new(scenario: Scenario, recorder: Recorder, captures: Option<Captures>) -> World {
-        World::build(scenario, recorder, captures, &[])
+        World::build(scenario, (recorder, captures), &[], None)
+    }
+
+    /// Creates one part of a world that is cut.
+    pub(crate) fn new_part(scenario: Scenario, recorder: Recorder, part: Part) -> World {
+        World::build(scenario, (recorder, None), &[], Some(Box::new(part)))
     }
 
     /// Creates a world at time zero in which the scenario's live hosts are real. Flows between two of them are left to
     /// their kernels.
     pub fn new_live(scenario: Scenario, recorder: Recorder, captures: Option<Captures>) -> World {
         let hosts = scenario.live.hosts.clone();
-        World::build(scenario, recorder, captures, &hosts)
+        World::build(scenario, (recorder, captures), &hosts, None)
     }
 
     fn build(
         scenario: Scenario,
-        mut recorder: Recorder,
-        captures: Option<Captures>,
+        (mut recorder, captures): (Recorder, Option<Captures>),
         real: &[NodeIndex],
+        part: Option<Box<Part>>,
     ) -> World {
         let seed = Seed(scenario.seed);
         let directory = Directory::new(&scenario);
@@ -63,7 +69,9 @@ impl World {
         let net = Net {
             nodes,
             wires,
-            packets: Packets::default(),
+            packets: part.as_ref().map_or_else(Packets::default, |part| {
+                Packets::of_part(part.number.into(), part.count.into())
+            }),
             radios: Vec::new(),
             carriers: Vec::new(),
             coders: Vec::new(),
@@ -105,7 +113,9 @@ impl World {
             load: Load { flows },
             probes,
             script,
+            part,
         };
+        world.share_flows();
         world.introduce_links();
         world.add_radios();
         world.add_receptions();
@@ -131,6 +141,7 @@ impl World {
         (0..world.load.flows.len())
             .filter(|&flow| started[flow])
             .for_each(|flow| world.arm_flow(flow));
+        world.leave_to_others();
         world.start_agents();
         world.shrink();
         world

@@ -15,7 +15,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// Link whose code follows the bit error rate.
 #[derive(Debug)]
 pub(super) struct Coder {
-    link: usize,
+    pub(super) link: usize,
     /// Time between reports.
     interval: Duration,
     /// Codes chosen by the last report, of each direction.

@@ -164,6 +164,15 @@ impl WayDelays {
         of_kind.get_or_insert_with(Delays::none).add(delay);
     }
 
+    /// Counts the packets of another part of the world, too.
+    pub fn merge(&mut self, other: &WayDelays) {
+        for (own, their) in self.0.iter_mut().zip(&other.0) {
+            if let Some(their) = their {
+                own.get_or_insert_with(Delays::none).merge(their);
+            }
+        }
+    }
+
     /// Returns the delays of packets with payload, if any has arrived.
     pub fn of_data(&self) -> Option<&Delays> {
         self.0[1].as_deref()

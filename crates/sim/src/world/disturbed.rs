@@ -45,6 +45,16 @@ impl Disturbed {
         }
     }
 
+    /// Takes over the delays of another part of the world.
+    pub fn take_over(&mut self, other: Disturbed) {
+        for (class, kinds) in other.0 {
+            let own = self.0.entry(class).or_default();
+            for (kind, delays) in kinds {
+                own.entry(kind).or_default().merge(&delays);
+            }
+        }
+    }
+
     /// Returns the delays of a class, by kind of handover.
     pub fn of_class(&self, class: &str) -> Vec<DisturbedSummary> {
         let kinds = self.0.get(class).into_iter().flatten();

@@ -3,6 +3,7 @@
 use super::delays::WayDelays;
 use super::observed::ObservedFlow;
 use super::packet_counts::{LossCounts, PacketCounts, Way};
+use super::part::Keeper;
 use super::paths::FlowPath;
 use super::progress::Progress;
 use super::traffic::Received;
@@ -118,6 +119,8 @@ pub struct FlowRun {
     /// Round-trip samples of the source's connection that were recorded.
     recorded_samples: u64,
     started: bool,
+    /// The part of the world that keeps its time.
+    pub(super) keeper: Keeper,
 }
 
 impl FlowRun {
@@ -163,13 +166,14 @@ impl FlowRun {
             last_row: None,
             recorded_samples: 0,
             started: false,
+            keeper: Keeper::Here,
             spec: Box::new(spec),
         }
     }
 
     /// Returns the time of the next [`FlowRun::start`] or [`FlowRun::tick`].
     pub fn deadline(&self) -> Option<Instant> {
-        if self.failure.is_some() {
+        if self.failure.is_some() || self.keeper == Keeper::Elsewhere {
             return None;
         }
         if !self.started {
@@ -309,6 +313,52 @@ impl FlowRun {
         let opened = self.open(now, host, rate);
         self.sockets[self.opener as usize] = opened;
         opened
+    }
+
+    /// Follows what the source hands over in another part of the world, without sending it.
+    pub(super) fn follow(&mut self, now: Instant) {
+        self.started = true;
+        let source = &mut self.applications[self.active() as usize];
+        let is_due = match self.spec.transport.connects() {
+            true => source.tick(now),
+            false => {
+                let mut is_due = false;
+                while source.take_datagram(now).is_some() {
+                    is_due = true;
+                }
+                is_due
+            }
+        };
+        if is_due {
+            self.progress.start_waiting(now);
+        }
+    }
+
+    /// Takes over another part's half of this flow: what `ends` (source and sink) are there, and its progress if `measured`
+    /// there.
+    pub(super) fn take_over(&mut self, other: FlowRun, ends: [bool; 2], measured: bool) {
+        let [source, sink] = other.applications;
+        for (end, application) in [source, sink].into_iter().enumerate() {
+            if ends[end] {
+                self.applications[end] = application;
+                self.sockets[end] = other.sockets[end];
+            }
+        }
+        if measured {
+            self.progress = other.progress;
+            self.completion = other.completion;
+            self.received = other.received;
+            self.skipped = other.skipped;
+        }
+        for (own, their) in self.packets.iter_mut().zip(&other.packets) {
+            own.add(their);
+        }
+        for (own, their) in self.delays.iter_mut().zip(&other.delays) {
+            own.merge(their);
+        }
+        self.data_to_sink += other.data_to_sink;
+        self.dropped_packets += other.dropped_packets;
+        self.failure = self.failure.or(other.failure);
     }
 
     /// Opens the connection, if the transport has one.

@@ -2,6 +2,7 @@
 
 use super::flow::{Delivered, Role};
 use super::packet_counts::Way;
+use super::part::Keeper;
 use super::radio::is_for_all;
 use super::{Event, LeadsTo, World};
 use crate::link::End;
@@ -167,6 +168,9 @@ impl World {
     pub(super) fn run_source(&mut self, flow: usize) {
         if !self.load.flows[flow].timer.fired(self.now) {
             return;
+        }
+        if self.load.flows[flow].keeper != Keeper::Here {
+            return self.follow_source(flow);
         }
         if self.load.flows[flow].is_to_start() {
             self.start_flow(flow);

@@ -28,6 +28,7 @@ mod notifiers;
 pub mod observed;
 pub mod overload;
 pub mod packet_counts;
+pub(crate) mod part;
 mod paths;
 pub mod ports;
 pub mod progress;
@@ -102,6 +103,7 @@ use flow::{FlowRun, Role};
 use handover::{MobileRun, Unlisted};
 use observed::Observed;
 use overload::Drops;
+use part::Part;
 use ports::{BehindAgent, BehindLink, PortId, RealHosts};
 use radio::BehindCell;
 use radio::RadioRun;
@@ -122,6 +124,8 @@ pub struct World {
     load: Load,
     probes: Probes,
     script: Script,
+    /// The part of the world that this is, if it is cut.
+    part: Option<Box<Part>>,
 }
 
 /// Nodes, links and packets, and their connections.
@@ -405,9 +409,18 @@ impl World {
         }
     }
 
-    /// Ends the run at the time that it has reached: records the packets and messages still under way, and
-    /// closes the record.
+    /// Ends the run at the time that it has reached, and closes the record.
     pub fn finish(mut self) -> Result<(Summary, Tables), RecordError> {
+        self.record_end();
+        let summary = self.summary();
+        if let Some(captures) = self.probes.captures {
+            captures.finish()?;
+        }
+        Ok((summary, self.probes.recorder.finish()?))
+    }
+
+    /// Records the packets and messages still under way at the end of the run, and the end of flows and handovers.
+    pub(crate) fn record_end(&mut self) {
         for travelling in self.net.packets.iter() {
             self.probes.recorder.packet(&PacketRecord {
                 number: travelling.number(),
@@ -429,10 +442,15 @@ impl World {
         {
             flow.record_delivered_bytes(self.now, &mut self.probes.recorder);
         }
-        let summary = summary::summarise(&self);
-        if let Some(captures) = self.probes.captures {
-            captures.finish()?;
-        }
-        Ok((summary, self.probes.recorder.finish()?))
+    }
+
+    /// Sums up the world at the moment that it has reached.
+    pub(crate) fn summary(&self) -> Summary {
+        summary::summarise(self)
+    }
+
+    /// Returns the recorder.
+    pub(crate) fn recorder_mut(&mut self) -> &mut Recorder {
+        &mut self.probes.recorder
     }
 }

@@ -43,6 +43,13 @@ impl Drops {
         *self.0.entry((link as u32, from, reason)).or_default() += 1;
     }
 
+    /// Adds the counts of another part of the world.
+    pub fn take_over(&mut self, other: &Drops) {
+        for (&place, count) in &other.0 {
+            *self.0.entry(place).or_default() += count;
+        }
+    }
+
     /// Returns all counts: link, end, reason and number.
     fn all(&self) -> impl Iterator<Item = (usize, End, DropReason, u64)> + '_ {
         let all = self.0.iter();

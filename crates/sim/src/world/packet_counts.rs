@@ -71,6 +71,14 @@ impl LossCounts {
         }
     }
 
+    fn add(&mut self, other: &LossCounts) {
+        self.queue += other.queue;
+        self.channel += other.channel;
+        self.link_down += other.link_down;
+        self.buffer += other.buffer;
+        self.host += other.host;
+    }
+
     /// Returns the total.
     pub const fn total(&self) -> u64 {
         self.queue + self.channel + self.link_down + self.buffer + self.host
@@ -103,6 +111,13 @@ impl PacketCounts {
             None => self.delivered += 1,
             Some(cause) => *self.lost.count_mut(cause) += 1,
         }
+    }
+
+    /// Adds the counts of another part of the world.
+    pub fn add(&mut self, other: &PacketCounts) {
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.lost.add(&other.lost);
     }
 
     /// Returns true if all sent packets are delivered or lost.

@@ -10,7 +10,7 @@ use baton_proto::time::{Duration, Instant};
 /// A scheduled event of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScheduledLinkEvent {
-    link: usize,
+    pub(super) link: usize,
     event: ReceptionEvent,
 }
 

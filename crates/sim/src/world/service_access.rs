@@ -19,7 +19,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// A queue that is open for handovers only.
 #[derive(Debug)]
 pub(super) struct Queue {
-    link: usize,
+    pub(super) link: usize,
     /// Place among the link's regulators, from 0; its identifier (QID) is one more.
     place: usize,
     from: End,

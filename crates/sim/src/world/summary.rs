@@ -10,6 +10,7 @@ use super::packet_counts::{BothWays, LossCounts, PacketSummary, Way};
 use super::radio::RadioSummary;
 use super::{Net, World};
 use crate::applications::Requests;
+use crate::cut::CutSummary;
 use crate::run::FORMAT;
 use crate::scenario::model::LinkIndex;
 use crate::transport::TransportResult;
@@ -57,6 +58,9 @@ pub struct Summary {
     pub agents: Vec<AgentSummary>,
     /// Radio networks, and the positions of aircraft.
     pub radios: Vec<RadioSummary>,
+    /// Parts of a run on several threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<CutSummary>,
     /// The program of a live run, and how it ended; null if none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<Value>,
@@ -314,6 +318,7 @@ pub fn summarise(world: &World) -> Summary {
         overloads: world.overloads(),
         agents: agents(world),
         radios: world.radio_summaries(),
+        cut: None,
         program: None,
         server: None,
         live: None,

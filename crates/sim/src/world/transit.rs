@@ -70,9 +70,13 @@ impl World {
     /// series.
     pub(super) fn record_queues(&mut self, link: usize) {
         let subjects = self.subjects(link);
-        let wire = &mut self.net.wires[link];
-        wire.link.catch_up(self.now);
-        for end in [End::A, End::B] {
+        let ends = self.net.wires.ends(link);
+        self.net.wires[link].link.catch_up(self.now);
+        for end in End::ALL {
+            if self.is_elsewhere(ends[end.index()].0) {
+                continue;
+            }
+            let wire = &self.net.wires[link];
             let (packets, bytes) = wire.link.queue(end);
             let subject = subjects[end.index()];
             let mut put = |quantity, value| {

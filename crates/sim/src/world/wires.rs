@@ -367,6 +367,28 @@ impl Wires {
         }
     }
 
+    /// Takes over the links of another part of the world, with both ends at its nodes. A cut link keeps the state of this
+    /// part, and counts what both have offered.
+    pub fn take_over(&mut self, other: Wires, is_theirs: impl Fn(usize) -> bool) {
+        let theirs = |wire: &Wire| wire.present_ends().map(|(node, _)| is_theirs(node));
+        let all = self.plain.iter_mut().chain(&mut self.aircraft);
+        for (own, their) in all.zip(other.plain.into_iter().chain(other.aircraft)) {
+            match theirs(own) {
+                [true, true] => *own = their,
+                [false, false] => {}
+                _ => {
+                    own.offered[0] += their.offered[0];
+                    own.offered[1] += their.offered[1];
+                }
+            }
+        }
+        for (own, their) in self.radios.iter_mut().zip(other.radios) {
+            if own.cells.iter().any(|cell| is_theirs(cell.end.0)) {
+                *own = their;
+            }
+        }
+    }
+
     /// Returns a link's parameters.
     pub fn config(&self, link: usize) -> &LinkConfig {
         match self.place(link) {

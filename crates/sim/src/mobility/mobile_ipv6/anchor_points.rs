@@ -72,6 +72,13 @@ pub struct AnchorPoint {
 }
 
 impl AnchorPoint {
+    /// Returns its node and its access routers.
+    pub(in crate::mobility) fn nodes(&self) -> impl Iterator<Item = NodeIndex> {
+        self.access_routers.iter().copied().chain([self.node])
+    }
+}
+
+impl AnchorPoint {
     fn address(&self) -> Ipv6Addr {
         self.prefix.address_of(Ipv6Addr::from_bits(1))
     }

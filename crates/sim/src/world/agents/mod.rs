@@ -49,12 +49,18 @@ impl World {
     /// Tells mobiles of the links that they begin with.
     pub(super) fn start_agents(&mut self) {
         for number in 0..self.net.mobiles.len() {
-            self.pump(self.net.mobiles[number].node.0);
+            self.start_agent(self.net.mobiles[number].node.0);
         }
         if self.scenario.has_protocols() {
             // Routers and home agents have deadlines, too.
-            (0..self.net.nodes.len()).for_each(|node| self.pump(node));
+            (0..self.net.nodes.len()).for_each(|node| self.start_agent(node));
             self.settle();
+        }
+    }
+
+    fn start_agent(&mut self, node: usize) {
+        if !self.is_elsewhere(node) {
+            self.pump(node);
         }
     }
 

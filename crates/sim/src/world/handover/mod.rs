@@ -258,10 +258,11 @@ impl World {
             self.net.wires[link].in_use = self.scenario.mobiles[number].mobility.is_none();
         }
         let series = link.map_or(-1.0, |link| link as f64);
-        let subject = self.net.mobiles[number].subject;
-        self.probes
-            .recorder
-            .series(self.now, subject, Quantity::AttachedLink, series);
+        let mobile = &self.net.mobiles[number];
+        if !self.is_elsewhere(mobile.node.0) {
+            let recorder = &mut self.probes.recorder;
+            recorder.series(self.now, mobile.subject, Quantity::AttachedLink, series);
+        }
     }
 
     /// Lets a mobile that decides from outside measure its received power and its position.

@@ -58,6 +58,18 @@ impl Unlisted {
         has_room
     }
 
+    /// Adds the counts of another part of the world.
+    pub(in crate::world) fn take_over(&mut self, other: Unlisted) {
+        self.listed += other.listed;
+        for (class, counted) in other.classes {
+            let own = self.classes.entry(class).or_default();
+            own.handovers += counted.handovers;
+            own.active += counted.active;
+            own.lost_packets += counted.lost_packets;
+            own.durations.merge(&counted.durations);
+        }
+    }
+
     fn count(&mut self, class: Option<&Arc<str>>, record: &HandoverRecord) {
         let counted = self.classes.entry(class.cloned()).or_default();
         counted.handovers += 1;
@@ -77,6 +89,30 @@ impl World {
         if let Some(record) = mobile.handovers.pop_if(|record| !record.is_listed) {
             let class = self.scenario.mobiles[number].class.as_ref();
             self.probes.unlisted.count(class, &record);
+        }
+    }
+
+    /// Keeps the list of handovers at its length after all parts of the world have filled lists of their own: the first ones stay.
+    pub(in crate::world) fn shorten_list(&mut self) {
+        let most = self.scenario.record.handovers;
+        let mobiles = self.net.mobiles.iter().enumerate();
+        let listed = mobiles.flat_map(|(mobile, run)| {
+            let listed = run.handovers.iter().filter(|record| record.is_listed);
+            listed.map(move |record| (record.at, mobile))
+        });
+        let mut listed: Vec<_> = listed.collect();
+        if listed.len() <= most {
+            return;
+        }
+        listed.sort_unstable();
+        // Of each mobile the last ones go, which are the last in the order of time.
+        for &(_, mobile) in listed[most..].iter().rev() {
+            let class = self.scenario.mobiles[mobile].class.as_ref();
+            let own = &mut self.net.mobiles[mobile].handovers;
+            let last = own.iter().rposition(|record| record.is_listed);
+            if let Some(record) = last.map(|last| own.remove(last)) {
+                self.probes.unlisted.count(class, &record);
+            }
         }
     }
 
