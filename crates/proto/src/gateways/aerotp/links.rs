@@ -5,6 +5,7 @@ use crate::aerotp::{LossMeter, Measurement, PathId, RateControl};
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
+use crate::wire::aerotp::ServiceClass;
 
 /// Shortest time over which the rate of arrivals is measured.
 const MEASURED_OVER: Duration = Duration::from_millis(50);
@@ -28,6 +29,8 @@ pub(super) struct Link {
     rate: RateControl,
     /// Time at which the next packet with data may leave.
     free_at: Instant,
+    /// Class of the packet that left last.
+    latest: ServiceClass,
     /// Packets that left after this time are not known to have arrived; none if all are.
     unanswered_since: Option<Instant>,
     /// Time of the latest packet that is to be answered.
@@ -59,6 +62,7 @@ impl Link {
             silent_since: None,
             rate: RateControl::new(rate),
             free_at: Instant::ZERO,
+            latest: ServiceClass::default(),
             unanswered_since: None,
             asked_at: Instant::ZERO,
             arrived: 0,
@@ -92,8 +96,13 @@ impl Link {
         self.silent_since.is_some()
     }
 
-    pub(super) fn free_at(&self) -> Instant {
-        self.free_at
+    /// Returns the time from which a packet of a class may leave. One of a higher class than the latest leaves at once: it
+    /// waits for that one on the link itself, so that a late timer does not delay it, and the next one waits for both.
+    pub(super) fn free_at(&self, class: ServiceClass) -> Instant {
+        match class > self.latest {
+            true => Instant::ZERO,
+            false => self.free_at,
+        }
     }
 
     fn is_good(&self) -> bool {
@@ -226,14 +235,14 @@ impl Links {
         self.loss.rate()
     }
 
-    /// Returns the link that is free first, of those that are good or else up.
-    pub(super) fn first_free(&self) -> Option<(PathId, &Link)> {
+    /// Returns the link that is free first for a class, of those that are good or else up.
+    pub(super) fn first_free(&self, class: ServiceClass) -> Option<(PathId, &Link)> {
         let is_any_good = self.all.iter().any(Link::is_good);
         let usable = self.iter().filter(|(_, link)| match is_any_good {
             true => link.is_good(),
             false => link.carries(),
         });
-        usable.min_by_key(|(_, link)| link.free_at)
+        usable.min_by_key(|(_, link)| (link.free_at(class), link.free_at))
     }
 
     /// Returns the link for packets whose route leads to another one that is not good; `None` if theirs is, or none is.
@@ -241,7 +250,9 @@ impl Links {
         let link = self.all.get(usize::from(way.0));
         match link.is_some_and(Link::is_good) {
             true => None,
-            false => self.first_free().filter(|(_, link)| link.is_good()),
+            false => self
+                .first_free(ServiceClass::default())
+                .filter(|(_, link)| link.is_good()),
         }
     }
 
@@ -268,11 +279,18 @@ impl Links {
     }
 
     /// Notes that a packet of `bytes`, IP header included, leaves over a path; `asks` for one that is to be answered.
-    pub(super) fn take(&mut self, now: Instant, path: PathId, bytes: u32, asks: bool) {
+    pub(super) fn take(
+        &mut self,
+        now: Instant,
+        (path, class): (PathId, ServiceClass),
+        bytes: u32,
+        asks: bool,
+    ) {
         let Some(link) = self.all.get_mut(usize::from(path.0)) else {
             return;
         };
         link.take(now, bytes);
+        link.latest = class;
         if asks {
             link.unanswered_since.get_or_insert(now);
             link.asked_at = now;

@@ -232,7 +232,7 @@ impl AerotpGateway {
                 if let Some(reset) = aerotp::reset_reply(&body.header, now) {
                     let reset = Body::Aerotp(Box::new(reset));
                     let reset = around.origin.packet((destination, source), reset, flow);
-                    self.send_over(now, path, reset, false);
+                    self.send_over(now, (path, body.header.class), reset, false);
                 }
                 return false;
             }
