@@ -22,6 +22,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// gives, so that what they cause leaves together.
 const BATCH: usize = 64;
 
+/// Longest time for which packets wait for others to leave with them, while more are taken in (chosen: the lateness of a
+/// gateway's timers). Packets that a link has spaced would else leave in one burst, and wait in its queue.
+const LONGEST_HOLD: Duration = Duration::from_micros(250);
+
 /// Counts of packets and events carried, and of those lost. A packet that stands for several counts as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -47,6 +51,8 @@ pub struct Driver {
     addresses: AddressMonitor,
     /// Instant zero of the node's time.
     zero: std::time::Instant,
+    /// Time since which packets to send may wait in the media.
+    held_since: Instant,
     received: u64,
     malformed: u64,
 }
@@ -87,6 +93,7 @@ impl Driver {
             links,
             addresses,
             zero: std::time::Instant::now(),
+            held_since: Instant::ZERO,
             received: 0,
             malformed: 0,
         }
@@ -173,6 +180,7 @@ impl Driver {
         let ready = self.wait(others, most)?;
         // Actions due before a packet or an event arrived come before it.
         self.read_clock();
+        self.held_since = self.ports.now;
         self.engine.advance(self.ports.now, owner, &mut self.ports);
         self.advance_media(owner);
         if ready.changes {
@@ -191,6 +199,7 @@ impl Driver {
 
     /// Makes media send their waiting packets.
     fn flush(&mut self) {
+        self.held_since = self.ports.now;
         for port in &mut self.ports.all {
             port.medium.flush(self.ports.now);
         }
@@ -358,6 +367,9 @@ impl Driver {
                     .handle_packet(now, arrived, owner, &mut self.ports);
             }
             Err(_) => self.malformed += 1,
+        }
+        if now.saturating_since(self.held_since) >= LONGEST_HOLD {
+            self.flush();
         }
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Link {
     free_at: Instant,
     /// Class of the packet that left last.
     latest: ServiceClass,
+    /// Time until which no queue is wanted on the link, for the sake of packets that go ahead.
+    short_until: Instant,
     /// Packets that left after this time are not known to have arrived; none if all are.
     unanswered_since: Option<Instant>,
     /// Time of the latest packet that is to be answered.
@@ -63,6 +65,7 @@ impl Link {
             rate: RateControl::new(rate),
             free_at: Instant::ZERO,
             latest: ServiceClass::default(),
+            short_until: Instant::ZERO,
             unanswered_since: None,
             asked_at: Instant::ZERO,
             arrived: 0,
@@ -159,14 +162,27 @@ impl Link {
     }
 
     /// Notes that a packet of `bytes`, IP header included, leaves at `now`. A late caller catches up by a packet or two
-    /// at most.
-    fn take(&mut self, now: Instant, bytes: u32) {
+    /// at most: they wait in the link's queue. While packets of a higher class go ahead, it gives up the time instead.
+    fn take(&mut self, now: Instant, class: ServiceClass, bytes: u32) {
         /// A longer pause is not made up for.
         const BURST: Duration = Duration::from_millis(2);
+        /// Nor this one beside a higher class (chosen: as late as the timers of an idle machine are).
+        const SHORT_BURST: Duration = Duration::from_micros(250);
+        /// Time after a packet that went ahead in which another is expected (chosen).
+        const EXPECTED_AGAIN: Duration = Duration::from_secs(1);
+        if class > self.latest {
+            self.short_until = now + EXPECTED_AGAIN;
+        }
+        self.latest = class;
+        let burst = if now < self.short_until {
+            SHORT_BURST
+        } else {
+            BURST
+        };
         /// Interval of checks at a rate of zero.
         const STANDSTILL: Duration = Duration::from_secs(1);
         self.rate.grow(now);
-        let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(BURST.as_nanos()));
+        let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(burst.as_nanos()));
         let time = self.rate.rate().transmission_time(u64::from(bytes) * 8);
         self.free_at = self.free_at.max(earliest) + time.unwrap_or(STANDSTILL);
     }
@@ -289,8 +305,7 @@ impl Links {
         let Some(link) = self.all.get_mut(usize::from(path.0)) else {
             return;
         };
-        link.take(now, bytes);
-        link.latest = class;
+        link.take(now, class, bytes);
         if asks {
             link.unanswered_since.get_or_insert(now);
             link.asked_at = now;
