@@ -28,7 +28,7 @@ pub fn check(data: &[u8]) {
     file.extend_from_slice(&HEADER[8..]);
     file.extend_from_slice(&number);
     file.extend_from_slice(&length);
-    let sum = crc32c([&number, &length, data].into_iter().flatten());
+    let sum = crc32c(number.iter().chain(&length).chain(data));
     file.extend_from_slice(&sum.to_be_bytes());
     file.extend_from_slice(data);
     take_up(&file);

@@ -166,8 +166,8 @@ impl Link {
     fn take(&mut self, now: Instant, class: ServiceClass, bytes: u32) {
         /// A longer pause is not made up for.
         const BURST: Duration = Duration::from_millis(2);
-        /// Nor this one beside a higher class (chosen: as late as the timers of an idle machine are).
-        const SHORT_BURST: Duration = Duration::from_micros(250);
+        /// Nor this one beside a higher class (chosen: later than the timers of an idle machine are).
+        const SHORT_BURST: Duration = Duration::from_micros(500);
         /// Time after a packet that went ahead in which another is expected (chosen).
         const EXPECTED_AGAIN: Duration = Duration::from_secs(1);
         if class > self.latest {
