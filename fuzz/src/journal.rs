@@ -40,8 +40,8 @@ fn crc32c<'a>(bytes: impl Iterator<Item = &'a u8>) -> u32 {
     for byte in bytes {
         sum ^= u32::from(*byte);
         for _ in 0..8 {
-            let carry = sum & 1;
-            sum = sum >> 1 ^ carry * 0x82F6_3B78;
+            let carry = (sum & 1) * 0x82F6_3B78;
+            sum = (sum >> 1) ^ carry;
         }
     }
     !sum
