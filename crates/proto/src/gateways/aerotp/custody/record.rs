@@ -283,7 +283,7 @@ impl Record {
         let length = rest.u32()? as usize;
         let mut body = Rest(rest.take(length)?);
         let record = match kind {
-            kind::START => Record::Start(body.u32().filter(|&starts| starts < u32::MAX)?),
+            kind::START => Record::Start(body.u32()?),
             kind::BEGIN => Record::Begin(number, Box::new(Beginning::read(&mut body)?)),
             kind::PEER => Record::Peer(number, body.opening()?),
             kind::DATA => {

@@ -192,13 +192,12 @@ fn contradictions_are_refused() {
 
 /// Found by a search: the journal's own sum holds for them, and later arithmetic did not.
 #[test]
-fn times_and_counts_out_of_all_range_are_no_records() {
+fn times_out_of_all_range_are_no_records() {
     let mut late = beginning(1);
     late.at = WallTime(1 << 43);
     for record in [
         Record::Begin(1, late),
         Record::Data(1, 0, WallTime(u64::MAX), Box::new([1])),
-        Record::Start(u32::MAX),
     ] {
         let mut bytes = Vec::new();
         record.encode(&mut bytes);
