@@ -11,6 +11,7 @@ mod daemon;
 mod dtn;
 mod fec;
 mod headers;
+mod journal;
 mod messages;
 mod nat;
 mod packet;
@@ -21,16 +22,18 @@ mod scenario;
 mod split_context;
 mod tcp;
 mod traces;
+mod tracks;
 
 /// A target: its name, also that of its corpus, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 42] = [
+pub const TARGETS: [Target; 44] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
     ("trace-leoreplayer", traces::check_leoreplayer),
+    ("tracks", tracks::check),
     ("header-ip", headers::check_ip),
     ("header-udp", headers::check_udp),
     ("header-tcp", headers::check_tcp),
@@ -48,6 +51,7 @@ pub const TARGETS: [Target; 42] = [
     ("fec", fec::check),
     ("aerotp", aerotp::check),
     ("aerotp-gateway", aerotp::gateway::check),
+    ("aerotp-journal", journal::check),
     ("tcp-hostile", tcp::hostile::check),
     ("tcp-pair", tcp::pair::check),
     ("header-registration", messages::check_registration),

@@ -116,8 +116,7 @@ def fetch(end: End, name: str, far_end: socket.socket) -> Transfer:
     if end.plan["stream_s"]:
         command = end.transfers("receive", STREAM_PORT, 5)
         stream = subprocess.Popen([*end.into_host, *command], stdout=subprocess.PIPE, text=True)
-        time.sleep(1)
-        far_end.sendall(b"s")
+        threading.Timer(end.plan["stream_start_s"], far_end.sendall, [b"s"]).start()
     transfer = WAYS[name].fetch(end, end.plan["peer"])
     changes.join()
     transfer["changes"] = made

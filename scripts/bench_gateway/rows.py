@@ -139,6 +139,7 @@ class Row:
         if control:
             traffic = control["traffic"]
             plan |= {"stream_bps": value(traffic["rate"]), "datagram_bytes": int(value(traffic["packet_size"]))}
+            plan |= {"stream_start_s": value(control["start"])}
         return plan
 
     def emulated(self) -> str:

@@ -23,7 +23,6 @@ use crate::port::Port;
 use crate::routing::Routing;
 use crate::tunnel::{self, outer};
 use baton_linux::netlink::RouteSocket;
-use baton_linux::readiness::set_slack;
 use baton_path::{Initiator, InitiatorConfig, Listener, ListenerConfig, PresharedKey, PrivateKey};
 use baton_proto::gateways::aerotp::AerotpGateway;
 use baton_proto::host::Host;
@@ -43,16 +42,12 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Most links of a pair: as many as the paths of one AeroTP connection.
 const MOST_LINKS: usize = 8;
 /// Packets that wait for the gateway in the queue of its TUN device (chosen: thousands of connections that speak at once
 /// lose none. A gateway that has no room closes windows, so that the queue is hardly ever long).
 const QUEUE: u32 = 10_000;
-/// Lateness of timed waits (chosen: a link of 1 Gbit/s sends 20 full packets in this time, which leave together, and a
-/// path makes up for four times as much).
-const SLACK: Duration = Duration::from_micros(250);
 /// Address of a node's ICMP errors without one of its own (RFC 7600 section 4.8).
 const DUMMY: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
 
@@ -272,7 +267,6 @@ impl GatewayConfig {
     /// # Errors
     /// The operation that failed, and advice.
     pub fn open(&self, kernel: &mut RouteSocket) -> Result<Plan, String> {
-        set_slack(SLACK).map_err(|error| format!("timer slack: {error}"))?;
         let preshared = self.peer.preshared_key.as_deref();
         let keys = Keys {
             own: keys::read_private(&self.private_key)?,

@@ -14,18 +14,18 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A pair of gateways that can be killed and started again.
-struct Pair<'a> {
+pub struct Pair<'a> {
     world: &'a World,
     files: [PathBuf; 2],
     running: [Option<Daemon>; 2],
 }
 
-const NEAR: usize = 0;
-const FAR: usize = 1;
+pub const NEAR: usize = 0;
+pub const FAR: usize = 1;
 
 impl Pair<'_> {
     /// Starts both gateways, whose files end with these lines.
-    fn start<'a>(world: &'a World, rate: &str, custody: [&str; 2]) -> Pair<'a> {
+    pub fn start<'a>(world: &'a World, rate: &str, custody: [&str; 2]) -> Pair<'a> {
         let folder = &world.folder.0;
         let keys = ["near", "far"].map(|name| make_key(&folder.join(name)));
         let home = HOME_AGENT[0];
@@ -80,7 +80,7 @@ impl Pair<'_> {
     }
 
     /// Kills a gateway, as `kill -9` does, and starts it again.
-    fn restart(&mut self, which: usize) -> String {
+    pub fn restart(&mut self, which: usize) -> String {
         self.running[which].take().unwrap().kill();
         self.run(which);
         let said = self.running[which].as_ref().unwrap().said();

@@ -11,6 +11,7 @@ mod hardships;
 mod hostile;
 mod many;
 mod plain;
+mod restarts;
 mod signals;
 mod soak;
 mod uplinks;

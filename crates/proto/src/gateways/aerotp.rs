@@ -462,8 +462,10 @@ impl Layer for AerotpGateway {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let splices = self.deadlines.first().map(|&(at, _)| at);
-        let turn = self.links.first_free().filter(|_| !self.turns.is_empty());
-        let turn = turn.map(|(_, link)| link.free_at());
+        let turn = self.turns.highest().and_then(|class| {
+            let (_, link) = self.links.first_free(class)?;
+            Some(link.free_at(class))
+        });
         let silence = self.links.next_silence();
         let all = [splices, self.half_deadline, turn, silence];
         all.into_iter().flatten().min()

@@ -177,7 +177,7 @@ impl AerotpGateway {
         recovered: Recovered,
     ) -> Result<Vec<u8>, MissingRule> {
         self.check_rules(&recovered)?;
-        let starts = recovered.starts + 1;
+        let starts = recovered.starts.wrapping_add(1);
         let mut writer = Writer::new(settings.salt);
         let mut file = Vec::new();
         writer.add(&Record::Start(starts));

@@ -5,6 +5,7 @@ use crate::aerotp::{LossMeter, Measurement, PathId, RateControl};
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters};
 use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
+use crate::wire::aerotp::ServiceClass;
 
 /// Shortest time over which the rate of arrivals is measured.
 const MEASURED_OVER: Duration = Duration::from_millis(50);
@@ -28,6 +29,10 @@ pub(super) struct Link {
     rate: RateControl,
     /// Time at which the next packet with data may leave.
     free_at: Instant,
+    /// Class of the packet that left last.
+    latest: ServiceClass,
+    /// Time until which no queue is wanted on the link, for the sake of packets that go ahead.
+    short_until: Instant,
     /// Packets that left after this time are not known to have arrived; none if all are.
     unanswered_since: Option<Instant>,
     /// Time of the latest packet that is to be answered.
@@ -59,6 +64,8 @@ impl Link {
             silent_since: None,
             rate: RateControl::new(rate),
             free_at: Instant::ZERO,
+            latest: ServiceClass::default(),
+            short_until: Instant::ZERO,
             unanswered_since: None,
             asked_at: Instant::ZERO,
             arrived: 0,
@@ -92,8 +99,13 @@ impl Link {
         self.silent_since.is_some()
     }
 
-    pub(super) fn free_at(&self) -> Instant {
-        self.free_at
+    /// Returns the time from which a packet of a class may leave. One of a higher class than the latest leaves at once: it
+    /// waits for that one on the link itself, so that a late timer does not delay it, and the next one waits for both.
+    pub(super) fn free_at(&self, class: ServiceClass) -> Instant {
+        match class > self.latest {
+            true => Instant::ZERO,
+            false => self.free_at,
+        }
     }
 
     fn is_good(&self) -> bool {
@@ -150,14 +162,27 @@ impl Link {
     }
 
     /// Notes that a packet of `bytes`, IP header included, leaves at `now`. A late caller catches up by a packet or two
-    /// at most.
-    fn take(&mut self, now: Instant, bytes: u32) {
+    /// at most: they wait in the link's queue. While packets of a higher class go ahead, it gives up the time instead.
+    fn take(&mut self, now: Instant, class: ServiceClass, bytes: u32) {
         /// A longer pause is not made up for.
         const BURST: Duration = Duration::from_millis(2);
+        /// Nor this one beside a higher class (chosen: later than the timers of an idle machine are).
+        const SHORT_BURST: Duration = Duration::from_micros(500);
+        /// Time after a packet that went ahead in which another is expected (chosen).
+        const EXPECTED_AGAIN: Duration = Duration::from_secs(1);
+        if class > self.latest {
+            self.short_until = now + EXPECTED_AGAIN;
+        }
+        self.latest = class;
+        let burst = if now < self.short_until {
+            SHORT_BURST
+        } else {
+            BURST
+        };
         /// Interval of checks at a rate of zero.
         const STANDSTILL: Duration = Duration::from_secs(1);
         self.rate.grow(now);
-        let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(BURST.as_nanos()));
+        let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(burst.as_nanos()));
         let time = self.rate.rate().transmission_time(u64::from(bytes) * 8);
         self.free_at = self.free_at.max(earliest) + time.unwrap_or(STANDSTILL);
     }
@@ -226,14 +251,14 @@ impl Links {
         self.loss.rate()
     }
 
-    /// Returns the link that is free first, of those that are good or else up.
-    pub(super) fn first_free(&self) -> Option<(PathId, &Link)> {
+    /// Returns the link that is free first for a class, of those that are good or else up.
+    pub(super) fn first_free(&self, class: ServiceClass) -> Option<(PathId, &Link)> {
         let is_any_good = self.all.iter().any(Link::is_good);
         let usable = self.iter().filter(|(_, link)| match is_any_good {
             true => link.is_good(),
             false => link.carries(),
         });
-        usable.min_by_key(|(_, link)| link.free_at)
+        usable.min_by_key(|(_, link)| (link.free_at(class), link.free_at))
     }
 
     /// Returns the link for packets whose route leads to another one that is not good; `None` if theirs is, or none is.
@@ -241,7 +266,9 @@ impl Links {
         let link = self.all.get(usize::from(way.0));
         match link.is_some_and(Link::is_good) {
             true => None,
-            false => self.first_free().filter(|(_, link)| link.is_good()),
+            false => self
+                .first_free(ServiceClass::default())
+                .filter(|(_, link)| link.is_good()),
         }
     }
 
@@ -268,11 +295,17 @@ impl Links {
     }
 
     /// Notes that a packet of `bytes`, IP header included, leaves over a path; `asks` for one that is to be answered.
-    pub(super) fn take(&mut self, now: Instant, path: PathId, bytes: u32, asks: bool) {
+    pub(super) fn take(
+        &mut self,
+        now: Instant,
+        (path, class): (PathId, ServiceClass),
+        bytes: u32,
+        asks: bool,
+    ) {
         let Some(link) = self.all.get_mut(usize::from(path.0)) else {
             return;
         };
-        link.take(now, bytes);
+        link.take(now, class, bytes);
         if asks {
             link.unanswered_since.get_or_insert(now);
             link.asked_at = now;

@@ -8,12 +8,13 @@ use crate::host::SocketId;
 use crate::host::layer::{Around, Step};
 use crate::host::sockets::Opening;
 use crate::interface::InterfaceId;
-use crate::packet::{Body, FlowId, Packet};
+use crate::packet::{Body, FlowId, Packet, Payload};
 use crate::tcp;
 use crate::tcp::profile::Profile;
 use crate::time::Instant;
 use crate::wire::aerotp::{AerotpPacket, Mode, TcpOffer};
-use crate::wire::tcp::TcpHeader;
+use crate::wire::sequence::SequenceNumber;
+use crate::wire::tcp::{TcpFlags, TcpHeader, TcpOptions};
 use core::net::IpAddr;
 
 /// A TCP half that answers a SYN.
@@ -195,6 +196,37 @@ impl AerotpGateway {
         socket
     }
 
+    /// Asks this side's end of a lost connection, which may only wait, by an ACK that it must answer (RFC 9293 section
+    /// 3.10.7.4, first step). The answer crosses as it is, and the far end, which is reset before, answers by the reset that
+    /// this gateway cannot make: it does not know the position. Returns the path that the answer will take.
+    fn ask_near_end(
+        &mut self,
+        around: &mut Around<'_>,
+        (near, far): Pair,
+        flow: Option<FlowId>,
+    ) -> Option<PathId> {
+        // Otherwise the packet may be anyone's, and the far end is not reset.
+        let across = around.routes.lookup(far.address);
+        let way = across.filter(|_| self.links_authenticate)?;
+        let way = self.links.path(way)?;
+        let question = TcpHeader {
+            source_port: far.port,
+            destination_port: near.port,
+            sequence: SequenceNumber(0),
+            acknowledgment: SequenceNumber(0),
+            flags: TcpFlags::ACK,
+            window: 0,
+            options: TcpOptions::default(),
+        };
+        let body = Body::Tcp(question, Payload::EMPTY);
+        let packet = around
+            .origin
+            .packet((far.address, near.address), body, flow);
+        self.outbox.push_back(Step::Originate(packet));
+        let instead = self.links.instead_of(way).map(|(path, _)| path);
+        Some(instead.unwrap_or(way))
+    }
+
     /// Takes in an AeroTP packet from the other gateway; returns false if there is no connection for it here.
     pub(super) fn take_from_air(
         &mut self,
@@ -232,7 +264,8 @@ impl AerotpGateway {
                 if let Some(reset) = aerotp::reset_reply(&body.header, now) {
                     let reset = Body::Aerotp(Box::new(reset));
                     let reset = around.origin.packet((destination, source), reset, flow);
-                    self.send_over(now, path, reset, false);
+                    let way = self.ask_near_end(around, ends, flow).unwrap_or(path);
+                    self.send_over(now, (way, body.header.class), reset, false);
                 }
                 return false;
             }

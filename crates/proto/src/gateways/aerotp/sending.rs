@@ -8,6 +8,7 @@ use crate::host::layer::{Around, Look, Step};
 use crate::interface::{InterfaceId, LinkEvent, LinkParameters};
 use crate::packet::{Body, Packet};
 use crate::time::Instant;
+use crate::wire::aerotp::ServiceClass;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Returns the ends of a path as connections know them. Packets keep the addresses of their hosts, and the interface
@@ -43,8 +44,9 @@ impl AerotpGateway {
         splice: &mut Splice,
         with_data: bool,
     ) -> Option<Transmission> {
+        let class = splice.aerotp.configuration().class;
         for (path, link) in self.links.iter() {
-            splice.aerotp.set_free_at(path, link.free_at());
+            splice.aerotp.set_free_at(path, link.free_at(class));
         }
         splice.aerotp.set_loss(self.links.loss());
         match with_data {
@@ -67,20 +69,21 @@ impl AerotpGateway {
         let body = Body::Aerotp(Box::new(sent.packet));
         let mut packet = around.origin.packet(ends, body, splice.flow);
         packet.retransmission = sent.retransmission;
-        self.send_over(now, sent.path, packet, asks)
+        let class = splice.aerotp.configuration().class;
+        self.send_over(now, (sent.path, class), packet, asks)
     }
 
     /// Sends a packet over a link; returns its length. `asks` for one that the other gateway is to answer.
     pub(super) fn send_over(
         &mut self,
         now: Instant,
-        path: PathId,
+        (path, class): (PathId, ServiceClass),
         packet: Packet,
         asks: bool,
     ) -> u32 {
         let length = packet.wire_length();
         if let Some(interface) = self.links.interface(path) {
-            self.links.take(now, path, length, asks);
+            self.links.take(now, (path, class), length, asks);
             self.outbox.push_back(Step::Send(interface, packet));
         }
         length
@@ -88,8 +91,9 @@ impl AerotpGateway {
 
     /// Sends a packet without a connection over the link that is free first.
     pub(super) fn send_first(&mut self, now: Instant, packet: Packet) {
-        let path = self.links.first_free().map(|(path, _)| path);
-        self.send_over(now, path.unwrap_or(PathId(0)), packet, false);
+        let class = ServiceClass::default();
+        let path = self.links.first_free(class).map(|(path, _)| path);
+        self.send_over(now, (path.unwrap_or(PathId(0)), class), packet, false);
     }
 
     /// Sends a packet that crosses as it is by another link than that of its route, if that one is down or silent.
@@ -103,16 +107,19 @@ impl AerotpGateway {
         }
         let mut packet = packet.clone();
         packet.ip.hop_limit -= 1;
-        self.send_over(now, path, packet, false);
+        self.send_over(now, (path, ServiceClass::default()), packet, false);
         Look::Absorb
     }
 
     /// Gives the next turn, if a link is free; returns true if there was one.
     pub(super) fn give_turn(&mut self, now: Instant, around: &mut Around<'_>) -> bool {
+        let Some(class) = self.turns.highest() else {
+            return false;
+        };
         let Some((path, _)) = self
             .links
-            .first_free()
-            .filter(|(_, link)| link.free_at() <= now)
+            .first_free(class)
+            .filter(|(_, link)| link.free_at(class) <= now)
         else {
             return false;
         };
@@ -122,7 +129,7 @@ impl AerotpGateway {
         let sent = match turn.whose {
             Whose::Datagrams => {
                 let packet = self.turns.take_datagram(turn.class);
-                let sent = packet.map(|packet| self.send_over(now, path, packet, false));
+                let sent = packet.map(|packet| self.send_over(now, (path, class), packet, false));
                 sent.filter(|_| self.turns.has_datagrams(turn.class))
             }
             Whose::Connection(ends, number) => self.serve(now, around, (ends, number)),
@@ -214,7 +221,7 @@ impl AerotpGateway {
     pub fn peer_restarted(&mut self, now: Instant) {
         /// Bits between two questions at the rate of a link: they take a tenth of it (chosen).
         const APART: u64 = 10 * 150 * 8;
-        let link = self.links.first_free();
+        let link = self.links.first_free(ServiceClass::default());
         let pause = link.and_then(|(_, link)| link.rate().transmission_time(APART));
         let mut at = now;
         for (ends, splice) in &mut self.splices {

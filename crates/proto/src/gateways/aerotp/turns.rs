@@ -53,6 +53,12 @@ impl Turns {
         self.queues.iter().all(VecDeque::is_empty)
     }
 
+    /// Returns the class of the next turn.
+    pub(super) fn highest(&self) -> Option<ServiceClass> {
+        let place = self.queues.iter().rposition(|queue| !queue.is_empty())?;
+        ServiceClass::new(place as u8)
+    }
+
     /// Adds a turn behind all others of its class.
     pub(super) fn add(&mut self, whose: Whose, class: ServiceClass) {
         self.queues[place(class)].push_back(Turn {

@@ -287,7 +287,7 @@ impl Record {
             kind::BEGIN => Record::Begin(number, Box::new(Beginning::read(&mut body)?)),
             kind::PEER => Record::Peer(number, body.opening()?),
             kind::DATA => {
-                let (start, at) = (body.position()?, WallTime(body.u64()?));
+                let (start, at) = (body.position()?, body.wall_time()?);
                 let bytes = core::mem::take(&mut body.0);
                 Record::Data(number, start, at, bytes.into())
             }
@@ -387,7 +387,7 @@ impl Beginning {
             peer_initial: SequenceNumber(rest.u32()?),
             clock: rest.u32()?,
             recent: rest.u32()?,
-            at: WallTime(rest.u64()?),
+            at: rest.wall_time()?,
         })
     }
 }
@@ -430,6 +430,11 @@ impl<'a> Rest<'a> {
     /// Reads a position in a stream, far from the end of its range.
     fn position(&mut self) -> Option<u64> {
         self.u64().filter(|position| position >> 62 == 0)
+    }
+
+    /// Reads a time up to the year 2248: from any of them to another is a [`Duration`].
+    fn wall_time(&mut self) -> Option<WallTime> {
+        self.u64().filter(|time| time >> 43 == 0).map(WallTime)
     }
 
     fn opening(&mut self) -> Option<Opening> {

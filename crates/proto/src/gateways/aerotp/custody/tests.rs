@@ -189,3 +189,18 @@ fn contradictions_are_refused() {
     );
     assert_eq!(Recovered::read(&[]), Ok(Recovered::default()));
 }
+
+/// Found by a search: the journal's own sum holds for them, and later arithmetic did not.
+#[test]
+fn times_out_of_all_range_are_no_records() {
+    let mut late = beginning(1);
+    late.at = WallTime(1 << 43);
+    for record in [
+        Record::Begin(1, late),
+        Record::Data(1, 0, WallTime(u64::MAX), Box::new([1])),
+    ] {
+        let mut bytes = Vec::new();
+        record.encode(&mut bytes);
+        assert_eq!(Record::decode(&bytes), None, "{record:?}");
+    }
+}
