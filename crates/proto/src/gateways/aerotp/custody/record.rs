@@ -284,7 +284,10 @@ impl Record {
         let mut body = Rest(rest.take(length)?);
         let record = match kind {
             kind::START => Record::Start(body.u32()?),
-            kind::BEGIN => Record::Begin(number, Box::new(Beginning::read(&mut body)?)),
+            // The last number has no next one.
+            kind::BEGIN if number < u64::MAX => {
+                Record::Begin(number, Box::new(Beginning::read(&mut body)?))
+            }
             kind::PEER => Record::Peer(number, body.opening()?),
             kind::DATA => {
                 let (start, at) = (body.position()?, body.wall_time()?);
