@@ -6,7 +6,7 @@ from typing import TypedDict
 from baton.summary import Json
 
 FEW_EVENTS = 200
-"""Events of a window below which the meetings of threads cost about as much as a second thread gains (chosen)."""
+"""Events of a window below which the meetings of threads may cost what they gain (chosen)."""
 
 
 class Part(TypedDict):
@@ -55,8 +55,8 @@ def warn_after(summary: Json) -> None:
     events = summary["events"] / cut["windows"]
     if events < FEW_EVENTS:
         _warn(
-            f"--threads: a window of {cut['window_s'] * 1000:g} ms had {events:.0f} events, which is too few for"
-            " several threads; without --threads the run is probably faster"
+            f"--threads: a window of {cut['window_s'] * 1000:g} ms had {events:.0f} events; with so few, the meetings"
+            " of the threads may take what they gain: compare a run without --threads"
         )
 
 

@@ -76,11 +76,8 @@ impl Balance {
             }
         }
         let (of_nodes, loads) = parts(&mut groups, loads, most);
-        let crosses = |link: &LinkIndex| {
-            let [a, b] = scenario.links[link.0].ends;
-            of_nodes[a.0] != of_nodes[b.0]
-        };
-        let crossing = bonds.long.iter().filter(|(link, _)| crosses(link));
+        let crossing = bonds.long.iter();
+        let crossing = crossing.filter(|&&(link, _)| crosses(scenario, &of_nodes, link));
         let window = crossing.map(|&(_, delay)| delay).min()?;
         Some(Balance {
             of_nodes,
@@ -104,7 +101,7 @@ impl Balance {
     }
 
     /// Returns the cut.
-    pub fn into_cut(self, scenario: &Scenario, bonds: &mut Bonds<'_>) -> Cut {
+    pub fn into_cut(self, scenario: &Scenario, bonds: &Bonds<'_>) -> Cut {
         let mut parts: Vec<PartOfCut> = (self.loads.iter())
             .map(|&load| PartOfCut {
                 nodes: Vec::new(),
@@ -115,17 +112,20 @@ impl Balance {
             parts[usize::from(part)].nodes.push(NodeIndex(node));
         }
         let links = bonds.long.iter().map(|&(link, _)| link);
-        let crosses = |link: &LinkIndex| {
-            let [a, b] = scenario.links[link.0].ends;
-            self.of_nodes[a.0] != self.of_nodes[b.0]
-        };
+        let links = links.filter(|&link| crosses(scenario, &self.of_nodes, link));
         Cut {
             parts,
-            links: links.filter(crosses).collect(),
+            links: links.collect(),
             window: self.window,
             of_nodes: Arc::from(self.of_nodes),
         }
     }
+}
+
+/// Returns true if the ends of a link are in two parts.
+fn crosses(scenario: &Scenario, of_nodes: &[u16], link: LinkIndex) -> bool {
+    let [a, b] = scenario.links[link.0].ends;
+    of_nodes[a.0] != of_nodes[b.0]
 }
 
 /// Returns the expected load of each node.

@@ -23,7 +23,7 @@ pub(super) struct Bonds<'a> {
     pub groups: Groups,
     /// Links that may be cut, each with the shorter of its delays.
     pub long: Vec<(LinkIndex, Duration)>,
-    /// What is bound, by reason.
+    /// Names of bound nodes and links, by reason.
     pub why: Why,
     /// True if all ways between two parts have to be one link: routes follow mobiles without a protocol in no time, and what
     /// becomes of the packets of bound flows is known in their part.

@@ -59,7 +59,7 @@ pub struct PartOfCut {
 pub struct Found {
     /// The cut.
     pub cut: Option<Cut>,
-    /// What keeps nodes together, a line for each reason; without a cut, what prevents it.
+    /// Bonds between nodes, a line for each reason; without a cut, the reasons against one.
     pub limits: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ pub struct CutReport {
     pub links: Vec<String>,
     /// The shortest delay of a cut link, in seconds; null without a cut.
     pub window_s: Option<f64>,
-    /// What keeps nodes together, a line for each reason; without a cut, what prevents it.
+    /// Bonds between nodes, a line for each reason; without a cut, the reasons against one.
     pub limits: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ impl Cut {
         if !limits.is_empty() {
             return Found { cut: None, limits };
         }
-        let mut bonds = Bonds::new(scenario, LEAST_DELAY);
+        let bonds = Bonds::new(scenario, LEAST_DELAY);
         let most = (MOST_NODES / scenario.nodes.len().max(1)).clamp(2, MOST_PARTS);
         let balance = Balance::best(scenario, &bonds, most);
         let mut limits = bonds.why.lines();
@@ -135,7 +135,7 @@ impl Cut {
             ));
             return Found { cut: None, limits };
         }
-        let cut = Some(balance.into_cut(scenario, &mut bonds));
+        let cut = Some(balance.into_cut(scenario, &bonds));
         Found { cut, limits }
     }
 }
