@@ -197,7 +197,7 @@ MECHANISMS = {
     " D11.a D11.b D11.c D19.a D19.f",
     "S": "S1.a S1.b S1.c S1.d S1.e S2.a S2.c S2.d S2.e S2.f S2.g S2.h S2.i S2.j S2.k S3.c S3.f S3.g S3.h S3.i S3.j S3.k"
     " S3.l S3.m S4.a S4.b S4.c S5.d S5.e S5.f S5.i S6.a S6.b S6.d S7.a S7.b S7.c S8.a S8.b S8.c S8.d S8.e S8.f S8.g"
-    " S8.h S8.i S8.j S8.k S8.l S8.s S8.t",
+    " S8.h S8.i S8.j S8.k S8.l S8.s S8.t S9.a S9.b",
     "T": "T1.a T1.b T2.a T2.b T2.c T2.d T2.e T2.g T2.h T2.i T3.a T3.b T3.c T3.d T3.f T3.g T4.a T4.b T4.c T5.a T5.b T5.c"
     " T5.d T6.a T6.c T6.d T9.b T9.c T11.a T11.c T11.g",
 }

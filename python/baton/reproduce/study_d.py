@@ -15,7 +15,7 @@ from . import study_d_figures as drawing
 from .checks import Reproduced, judged, put
 from .spread import spread
 from .study_d_load import load
-from .study_d_run import FAST, GROUND, HOME, STANDING, AircraftRun, simulate, window
+from .study_d_run import FAST, GROUND, HOME, REQUESTED, AircraftRun, simulate, window
 from .study_run import ratio
 
 #: Runs of each scenario; the seed draws the flow's start (ten RTTs) and the handover's time (± one RTT).
@@ -114,8 +114,8 @@ def pings(folder: Path, seed: int) -> Figures:
         if size == 1024:
             fast = simulate(folder / "proposal-1.toml", seed, [*HOME, *PING, *sized, *FAST], "series")
             figures["D3.j"] = away.mean_rtt()
-            for letter, ground in (("k", []), ("l", GROUND)):
-                overrides = [*HOME, *PING, *sized, *STANDING, *ground]
+            for letter, reading in (("k", REQUESTED), ("l", GROUND)):
+                overrides = [*HOME, *PING, *sized, *reading]
                 figures[f"D3.{letter}"] = simulate(folder / "proposal-1.toml", seed, overrides, "series").mean_rtt()
             products = [_product(31.5, home.mean_rtt()), _product(158, fast.mean_rtt())]
     return {**figures, **_numbered("D4", products)}

@@ -23,9 +23,9 @@ HOME = ["mobiles.aircraft.track={ position = { latitude = 50.5, longitude = 5.0,
 #: The faster of the rates that the study gives a user.
 FAST = ["links.radio.user_rate=158 kbit/s"]
 
-#: A dedicated data rate as a standing grant on the return link.
-STANDING = ["links.radio.standing_grant=true"]
-#: Delays of the ground with which D3's row of 1024 B then holds.
+#: Requests for each packet of the aircraft, as in a cell of many users, in place of a standing grant.
+REQUESTED = ["links.radio.standing_grant=false"]
+#: Delays of the ground, of 2200 km of fibre in each link.
 GROUND = [f"links.{link}.delay=11 ms" for link in ("home-ground", "foreign-ground", "airline")]
 
 

@@ -1,4 +1,4 @@
-"""Study S: a satellite and a tunnel's WiFi for high-speed trains (S1 to S8)."""
+"""Study S: a satellite and a tunnel's WiFi for high-speed trains (S1 to S9)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from baton.sweep.engines import Engine
 
 from . import study_s_figures as figures
 from . import study_s_journey as journey
+from . import study_s_mice as mice
 from .checks import Reproduced, judged, put
 from .spread import Task, spread
 from .study_s_growth import CONTROLS, growth
@@ -68,8 +69,8 @@ class Runs:
     lossy_pair: dict[Key, list[Flow]] = field(default_factory=dict)
     #: NewReno with method #2 in the train that meets the tunnel, BIC in the other; by seed.
     mixed: dict[int, list[Flow]] = field(default_factory=dict)
-    #: Figures of S8, by their measurement and seed.
-    journeys: dict[Key, Figures] = field(default_factory=dict)
+    #: Figures of S8 and S9, by their measurement and seed.
+    measured: dict[Key, Figures] = field(default_factory=dict)
 
 
 def reproduce(
@@ -90,8 +91,8 @@ def reproduce(
         put(samples, _mixed(runs.mixed[seed]))
         if seed <= RUNS:
             put(samples, _means(runs, seed))
-    for key in sorted(runs.journeys):
-        put(samples, runs.journeys[key])
+    for key in sorted(runs.measured):
+        put(samples, runs.measured[key])
     return Reproduced(judged(folder, samples), figures.draw(folder, runs, grown))
 
 
@@ -113,8 +114,12 @@ def _simulated(folder: Path, seeds: int, progress: Callable[[str], None], engine
     cases.append((runs.mixed, None, (_together, ("method-2", "bic", [shorter])), seeds))
     long = ("newreno", "newreno", ["duration=2400 s"])
     cases.append((runs.long_pair, None, (_together, long), min(seeds, RUNS)))
-    for measure, count in ((journey.measured, seeds), (journey.recovery, min(seeds, JOURNEYS))):
-        cases.append((runs.journeys, measure.__name__, (_travel, (measure,)), count))
+    for file, measure, count in (
+        ("line.toml", journey.measured, seeds),
+        ("line.toml", journey.recovery, min(seeds, JOURNEYS)),
+        ("mice.toml", mice.measured, seeds),
+    ):
+        cases.append((runs.measured, f"{file} {measure.__name__}", (_measured, (file, measure)), count))
     for key in (*STUDIED, *BEYOND):
         # Of a proxy numbers are told, of the other schemes beyond the study the window is drawn.
         count = seeds if key in STUDIED else min(seeds, RUNS) if key == "pep" else 1
@@ -142,8 +147,8 @@ def _together(folder: Path, seed: int, first: str, second: str, overrides: list[
     return simulate(folder / "pair.toml", seed, {"first": first, "second": second}, overrides)
 
 
-def _travel(folder: Path, seed: int, measure: Callable[[Path, int], Figures]) -> Figures:
-    return measure(folder / "line.toml", seed)
+def _measured(folder: Path, seed: int, file: str, measure: Callable[[Path, int], Figures]) -> Figures:
+    return measure(folder / file, seed)
 
 
 def _coverage() -> Figures:
