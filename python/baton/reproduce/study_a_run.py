@@ -213,8 +213,13 @@ def stream_delay(times: Floats, bytes_then: Floats, block: int) -> float:
     steps = np.diff(np.concatenate([[0.0], bytes_then]))
     if not steps.sum():
         return float("inf")
-    middle = made(np.arange(bytes_then[-1]), block).mean()
-    return float((steps * times).sum() / steps.sum() - middle)
+    return float((steps * times).sum() / steps.sum() - _made_on_average(int(bytes_then[-1]), block))
+
+
+def _made_on_average(count: int, block: int) -> float:
+    """Returns the mean over this many first bytes of the seconds after the start at which the source generates each."""
+    full, rest = divmod(count, block)
+    return 8 * block / RATE * full * (block * (full - 1) / 2 + rest) / count
 
 
 def _packet_delay(packets: Mapping[str, Floats], first: Floats, begun: float, block: int) -> float:

@@ -117,7 +117,7 @@ def _simulated(folder: Path, seeds: int, progress: Callable[[str], None], engine
     for file, measure, count in (
         ("line.toml", journey.measured, seeds),
         ("line.toml", journey.recovery, min(seeds, JOURNEYS)),
-        ("mice.toml", mice.measured, seeds),
+        ("mice.toml", mice.measured, min(seeds, RUNS)),
     ):
         cases.append((runs.measured, f"{file} {measure.__name__}", (_measured, (file, measure)), count))
     for key in (*STUDIED, *BEYOND):
