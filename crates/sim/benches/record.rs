@@ -2,6 +2,7 @@
 //! alternate, so that all meet the same disturbances; the median of seven counts. A word on the command line chooses
 //! one kind of run, for a profile: `cargo bench --package baton-sim --bench record -- packets`.
 
+use baton_sim::record::Quantities;
 use baton_sim::run::{Run, RunOptions};
 use baton_sim::scenario;
 use std::path::Path;
@@ -90,7 +91,10 @@ fn measure(series: bool, packets: bool) -> Measured {
     let folder = std::env::temp_dir().join(format!("baton-bench-{}", std::process::id()));
     let mut loaded = scenario::parse(SCENARIO, "benchmark", Path::new("."), &[])
         .expect("the benchmark's scenario is right");
-    loaded.scenario.record.series = series;
+    loaded.scenario.record.series = match series {
+        true => Quantities::ALL,
+        false => Quantities::NONE,
+    };
     loaded.scenario.record.packets = packets;
     let options = RunOptions {
         out: Some(folder.clone()),

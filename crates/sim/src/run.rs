@@ -239,7 +239,8 @@ impl Run {
         let settings = RecordSettings {
             series: scenario.record.series,
             packets: scenario.record.packets,
-            signals: scenario.has_signals() && (scenario.record.series || scenario.record.packets),
+            signals: scenario.has_signals()
+                && (!scenario.record.series.is_empty() || scenario.record.packets),
         };
         let names = RecordNames {
             links: scenario

@@ -2,6 +2,7 @@
 //!
 //! A run gives the same results as alone, wherever it is made: a scenario does not change.
 
+use crate::record::Quantities;
 use crate::run::{Run, RunOptions};
 use crate::scenario::Loaded;
 use crate::world::summary::Summary;
@@ -44,7 +45,7 @@ fn perform(
 ) -> Result<Summary, String> {
     let mut loaded = loaded.clone();
     loaded.scenario.seed = seed;
-    loaded.scenario.record.series = false;
+    loaded.scenario.record.series = Quantities::NONE;
     loaded.scenario.record.packets = false;
     let say = |error: crate::run::RunError| error.to_string();
     let mut run = Run::new(loaded, &RunOptions::default()).map_err(say)?;

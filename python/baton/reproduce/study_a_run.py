@@ -166,6 +166,7 @@ def simulate(file: Path, seed: int, case: Case) -> Transfer:
         f"links.{MIDDLE}.bit_error_rate={case.bit_error_rate}",
         f"links.{MIDDLE}.spares={'headers' if case.spared else 'nothing'}",
         flow(case.scheme, case.block),
+        'record.series=["delivered bytes"]',
         *case.more,
     ]
     result = Scenario.load(file, overrides=overrides).run(seed=seed)

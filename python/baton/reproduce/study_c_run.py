@@ -55,7 +55,7 @@ class Delivery:
 
 def simulate(file: Path, seed: int, remedies: str, overrides: list[str]) -> Delivery:
     """Runs one of the study's scenarios. Raises `ScenarioError`."""
-    settings = [f"flows.transfer.remedies={remedies}", *overrides]
+    settings = [f"flows.transfer.remedies={remedies}", 'record.series=["delivered bytes"]', *overrides]
     return Delivery(run_of(Scenario.load(str(file), overrides=settings).run(seed=seed)))
 
 

@@ -27,7 +27,7 @@ mod writer;
 pub use error::RecordError;
 pub use folder::{MANIFEST_FILE, ResultFolder, sha256};
 pub use packets::PacketRecord;
-pub use quantity::Quantity;
+pub use quantity::{Quantities, Quantity};
 pub use recorder::{RadioNames, RecordNames, RecordSettings, Recorder, Sink, Tables};
 pub use relay::LostRows;
 pub use signals::{SignalRecord, SignalWay};

@@ -128,14 +128,59 @@ impl Quantity {
     }
 }
 
+/// Quantities that a run records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quantities(u16);
+
+impl Quantities {
+    /// No quantity.
+    pub const NONE: Quantities = Quantities(0);
+    /// Every quantity.
+    pub const ALL: Quantities = Quantities((1 << Quantity::ALL.len()) - 1);
+
+    /// Returns true if a quantity is among them.
+    #[inline]
+    pub const fn contains(self, quantity: Quantity) -> bool {
+        self.0 & (1 << quantity as u16) != 0
+    }
+
+    /// Returns true if there is none.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl FromIterator<Quantity> for Quantities {
+    fn from_iter<I: IntoIterator<Item = Quantity>>(quantities: I) -> Quantities {
+        let add = |set, quantity| set | 1 << quantity as u16;
+        Quantities(quantities.into_iter().fold(0, add))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Quantity;
+    use super::{Quantities, Quantity};
 
     #[test]
     fn numbers_follow_the_list() {
         for (number, quantity) in Quantity::ALL.into_iter().enumerate() {
             assert_eq!(quantity as usize, number);
         }
+    }
+
+    #[test]
+    fn a_set_has_what_it_was_made_of() {
+        let chosen = [Quantity::CongestionWindow, Quantity::Parity];
+        let set: Quantities = chosen.into_iter().collect();
+        for quantity in Quantity::ALL {
+            assert_eq!(set.contains(quantity), chosen.contains(&quantity));
+            assert!(Quantities::ALL.contains(quantity) && !Quantities::NONE.contains(quantity));
+        }
+        assert_eq!(
+            Quantity::ALL.into_iter().collect::<Quantities>(),
+            Quantities::ALL
+        );
+        assert!(Quantities::NONE.is_empty() && !set.is_empty());
     }
 }

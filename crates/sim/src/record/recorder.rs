@@ -6,7 +6,7 @@ use super::rows::{PacketRow, Rows, SeriesRow};
 use super::series::LastValues;
 use super::table::Table;
 use super::writer::TableWriter;
-use super::{LostRows, Quantity, RecordError, SignalRecord, Subject};
+use super::{LostRows, Quantities, Quantity, RecordError, SignalRecord, Subject};
 use baton_proto::time::Instant;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ use std::path::PathBuf;
 /// Recorded parts of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordSettings {
-    /// Series.
-    pub series: bool,
+    /// Series, by their quantities.
+    pub series: Quantities,
     /// One row for every packet on every link.
     pub packets: bool,
     /// One row for every signalling message, and for every signal inside a host.
@@ -25,7 +25,7 @@ pub struct RecordSettings {
 impl RecordSettings {
     /// Returns true if anything is recorded.
     const fn any(self) -> bool {
-        self.series || self.packets || self.signals
+        !self.series.is_empty() || self.packets || self.signals
     }
 }
 
@@ -227,7 +227,7 @@ impl Recorder {
     /// in order of the calls; a row may be late, but not by more than 65,536 younger ones.
     #[inline]
     pub fn series(&mut self, at: Instant, subject: Subject, quantity: Quantity, value: f64) {
-        if self.settings.series
+        if self.settings.series.contains(quantity)
             && self.last.is_row(subject, quantity, value)
             && let Some(rows) = &mut self.rows
         {
@@ -268,10 +268,17 @@ impl Recorder {
         self.settings.packets
     }
 
-    /// Returns true if series are recorded, for callers that would have to compute a value first.
+    /// Returns true if any series is recorded, for callers that would have to compute a value first.
     #[inline]
     pub fn records_series(&self) -> bool {
-        self.settings.series
+        !self.settings.series.is_empty()
+    }
+
+    /// Returns true if queues are recorded, by packets or bytes.
+    #[inline]
+    pub fn records_queues(&self) -> bool {
+        let series = self.settings.series;
+        series.contains(Quantity::QueuePackets) || series.contains(Quantity::QueueBytes)
     }
 
     /// Hands the gathered rows to the writing thread.

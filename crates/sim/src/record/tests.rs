@@ -23,7 +23,7 @@ pub(super) fn temporary(name: &str) -> PathBuf {
 }
 
 const BOTH: RecordSettings = RecordSettings {
-    series: true,
+    series: Quantities::ALL,
     packets: true,
     signals: false,
 };
@@ -422,10 +422,30 @@ fn the_dictionary_travels_with_the_file() {
 }
 
 #[test]
+fn of_chosen_series_alone_rows_are_kept() {
+    let chosen = RecordSettings {
+        series: Quantities::from_iter([Quantity::QueuePackets]),
+        packets: false,
+        signals: false,
+    };
+    let mut recorder = recorder(chosen, Sink::Memory);
+    assert!(recorder.records_series() && recorder.records_queues());
+    let subject = recorder.subject("link gsm down");
+    recorder.series(at(0), subject, Quantity::QueueBytes, 1500.0);
+    recorder.series(at(1), subject, Quantity::QueuePackets, 1.0);
+    recorder.series(at(2), subject, Quantity::RoundTripTime, 0.25);
+    let batches = batches(recorder.finish().unwrap().series);
+    assert_eq!(
+        strings(&batches[0], "series"),
+        [Some("queue packets".to_owned())]
+    );
+}
+
+#[test]
 fn nothing_is_kept_of_what_is_off() {
     let folder = temporary("off");
     let off = RecordSettings {
-        series: false,
+        series: Quantities::NONE,
         packets: false,
         signals: false,
     };

@@ -41,7 +41,7 @@ impl TableWriter {
         names: RecordNames,
         sink: &Sink,
     ) -> Result<TableWriter, RecordError> {
-        let series = if settings.series {
+        let series = if !settings.series.is_empty() {
             let schema = series::schema(&series::dictionary()?);
             Some(SeriesTable {
                 rows: SeriesRows::new(schema.clone()),

@@ -12,6 +12,7 @@ use crate::link::reception::Reception;
 use crate::mobility::{Agents, Mobility};
 use crate::position::Track;
 use crate::position::line::LineRun;
+use crate::record::Quantities;
 use crate::transport::FlowTransport;
 use crate::transport::aerotp::AerotpGateways;
 use baton_proto::mobility::attachment::Handover;
@@ -679,8 +680,8 @@ pub enum Traffic {
 /// Parts of a run that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Series (windows, RTT, queues, goodput).
-    pub series: bool,
+    /// Series (windows, RTT, queues, goodput), by their quantities.
+    pub series: Quantities,
     /// A row for every packet on every link.
     pub packets: bool,
     /// Bin of goodput series.

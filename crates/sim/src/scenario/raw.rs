@@ -9,8 +9,9 @@ use super::raw_reception::RawLine;
 use super::raw_tracks::RawTrack;
 use super::units::{PositiveTime, Time};
 use crate::mobility::{RawAnchorPoint, RawDomain, RawForeignAgent, RawHomeAgent, RawMobility};
+use crate::record::Quantity;
 use crate::transport::aerotp::keys::RawAerotpGateways;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -192,8 +193,8 @@ pub struct RawDecision {
 /// Parts of the run that are recorded.
 #[derive(Clone, Debug, Default, serde::Deserialize, JsonSchema)]
 pub struct RawRecord {
-    /// Series: congestion window, RTT, queues, goodput … Default true.
-    pub series: Option<bool>,
+    /// Series: congestion window, RTT, queues, goodput … All, none, or those of the given names. Default true.
+    pub series: Option<RawSeries>,
     /// A row for every packet on every link. Default true.
     pub packets: Option<bool>,
     /// Bin of the goodput series. Default "100 ms".
@@ -204,6 +205,32 @@ pub struct RawRecord {
     /// Most flows that the results list, spread evenly over all; classes count all. Default 1000000.
     #[schemars(range(max = 1_000_000_000))]
     pub flows: Option<u32>,
+}
+
+/// Series that are recorded: all, none, or some by their names in the table.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(untagged)]
+pub enum RawSeries {
+    /// All, or none.
+    Every(bool),
+    /// Those of these names.
+    Named(Vec<String>),
+}
+
+impl JsonSchema for RawSeries {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "RawSeries".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names = Quantity::ALL.map(Quantity::name);
+        json_schema!({ "anyOf": [
+            { "type": "boolean" },
+            { "type": "array", "items": { "type": "string", "enum": names }, "minItems": 1 },
+        ] })
+    }
 }
 
 /// Settings of live runs (`baton live`).

@@ -4,11 +4,11 @@
 use super::copies::Copies;
 use super::document::{Document, Path};
 use super::error::{
-    Diagnostic, MOST_LISTED, Place, ScenarioError, nearest, quoted, seconds, unknown_of,
+    Diagnostic, MOST_LISTED, Place, ScenarioError, nearest, quoted, seconds, unknown, unknown_of,
 };
 use super::model::{NodeIndex, Record, Scenario};
 use super::profiles::PythonClasses;
-use super::raw::{RawRecord, RawScenario};
+use super::raw::{RawRecord, RawScenario, RawSeries};
 use super::resolve_links::Links;
 use super::resolve_radios::Tracks;
 use super::traces::Traces;
@@ -19,6 +19,7 @@ use super::{
 use crate::link::demand::scenario as demand;
 use crate::link::tdma::scenario as tdma;
 use crate::mobility::{self, Agents};
+use crate::record::{Quantities, Quantity};
 use crate::transport::{self, aerotp};
 use baton_proto::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
@@ -306,12 +307,31 @@ fn record(raw: &RawRecord, duration: Duration, report: &mut Report<'_>) -> Recor
         );
     }
     Record {
-        series: raw.series.unwrap_or(true),
+        series: series(raw.series.as_ref(), report),
         packets: raw.packets.unwrap_or(true),
         interval,
         handovers: raw.handovers.map_or(MOST_IN_RESULTS, |most| most as usize),
         flows: raw.flows.map_or(MOST_IN_RESULTS, |most| most as usize),
     }
+}
+
+/// Returns the series to record.
+fn series(raw: Option<&RawSeries>, report: &mut Report<'_>) -> Quantities {
+    let names = match raw {
+        None | Some(RawSeries::Every(true)) => return Quantities::ALL,
+        Some(RawSeries::Every(false)) => return Quantities::NONE,
+        Some(RawSeries::Named(names)) => names,
+    };
+    let path = Path::default().key("record").key("series");
+    let quantity = |(place, name): (usize, &String)| {
+        let found = Quantity::ALL.into_iter().find(|each| each.name() == name);
+        if found.is_none() {
+            let valid = Quantity::ALL.map(Quantity::name);
+            report.wrong(&path.index(place), unknown("series", name, &valid));
+        }
+        found
+    };
+    names.iter().enumerate().filter_map(quantity).collect()
 }
 
 /// Returns the node called `name`, which is written at `path`.

@@ -20,6 +20,7 @@ mod tdma;
 use super::model::{AddressPolicy, AttachmentPolicy, LinkIndex, NodeIndex, Traffic, Transport};
 use super::*;
 use crate::link::config::{GilbertElliott, Medium, QueueLimit};
+use crate::record::{Quantities, Quantity};
 use baton_proto::mobility::attachment::{Handover, OldQueue, decision};
 use baton_proto::rate::DataRate;
 use baton_proto::remedies;
@@ -378,7 +379,7 @@ fn the_resolved_text_gives_the_same_scenario() {
         set("links.gsm.down.delay='1 s'"),
         set("mobiles.laptop.timetable.1.at=13 s"),
         set("changes.0.at=41 s"),
-        set("record.series=false"),
+        set("record.series=['queue bytes', 'parity']"),
         set("seed=9"),
     ];
     let first = parse(EXAMPLE, "test.toml", Path::new(""), &overrides).expect("valid");
@@ -396,7 +397,8 @@ fn the_resolved_text_gives_the_same_scenario() {
     assert_eq!(gsm.up.rate, DataRate::from_bits_per_second(19_200));
     assert_eq!(gsm.down.delay, Duration::from_secs(1));
     assert_eq!(scenario.changes[1].at, Instant::from_secs(41));
-    assert_eq!((scenario.seed, scenario.record.series), (9, false));
+    let series = Quantities::from_iter([Quantity::Parity, Quantity::QueueBytes]);
+    assert_eq!((scenario.seed, scenario.record.series), (9, series));
 }
 
 /// A key of a table that the file shortened to a name or a size.

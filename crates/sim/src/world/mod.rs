@@ -385,7 +385,7 @@ impl World {
                 self.handle_fate(link, fate);
                 wire = &mut self.net.wires[link];
             }
-            if reports || is_access || self.probes.recorder.records_series() {
+            if reports || is_access || self.probes.recorder.records_queues() {
                 self.report_settled(link, reports, is_access);
                 wire = &mut self.net.wires[link];
             }
@@ -404,7 +404,7 @@ impl World {
         if is_access {
             self.report_drained(link);
         }
-        if self.probes.recorder.records_series() {
+        if self.probes.recorder.records_queues() {
             self.record_queues(link);
         }
     }

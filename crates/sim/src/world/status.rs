@@ -74,7 +74,7 @@ impl Load {
 
 #[cfg(test)]
 mod tests {
-    use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
+    use crate::record::{Quantities, RecordNames, RecordSettings, Recorder, Sink};
     use crate::scenario;
     use crate::world::World;
     use baton_proto::time::Instant;
@@ -100,7 +100,7 @@ mod tests {
     fn tells_links_handovers_and_bytes() {
         let loaded = scenario::parse(SCENARIO, "test.toml", Path::new(""), &[]).unwrap();
         let settings = RecordSettings {
-            series: false,
+            series: Quantities::NONE,
             packets: false,
             signals: false,
         };

@@ -67,7 +67,7 @@ impl World {
     }
 
     /// Records the queues at both ends of a touched link after all events of this moment. Only for worlds that record
-    /// series.
+    /// queues.
     pub(super) fn record_queues(&mut self, link: usize) {
         let subjects = self.subjects(link);
         let ends = self.net.wires.ends(link);

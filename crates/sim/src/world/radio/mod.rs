@@ -158,7 +158,7 @@ impl World {
         };
         let run = &mut self.net.radios[radio];
         run.network.offer(self.now, offered);
-        if self.probes.recorder.records_series() {
+        if self.probes.recorder.records_queues() {
             run.to_record.insert(place.station);
         }
         self.net.touch_radio(radio);
@@ -191,7 +191,7 @@ impl World {
             let carried = &mut self.net.radios[radio].carried;
             carried.add(cell, fate.direction, fate.at, bytes);
         }
-        if self.probes.recorder.records_series() {
+        if self.probes.recorder.records_queues() {
             self.net.radios[radio].to_record.insert(fate.station);
         }
         let from = match fate.direction {
@@ -220,7 +220,7 @@ impl World {
     }
 
     fn record_radio_link(&mut self, link: usize, queues: [(u32, u32); 2]) {
-        if !self.probes.recorder.records_series() {
+        if !self.probes.recorder.records_queues() {
             return;
         }
         for (subject, (packets, bytes)) in self.subjects(link).into_iter().zip(queues) {

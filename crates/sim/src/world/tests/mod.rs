@@ -44,7 +44,7 @@ mod unresolved;
 
 use super::World;
 use super::summary::{FlowSummary, Summary};
-use crate::record::{RecordNames, RecordSettings, Recorder, Sink, Table};
+use crate::record::{Quantities, RecordNames, RecordSettings, Recorder, Sink, Table};
 use crate::run::{Results, Run, RunOptions};
 use crate::scenario;
 use crate::transport::TransportResult;
@@ -82,7 +82,7 @@ fn unrecorded(text: &str) -> World {
     let loaded = scenario::parse(text, "test", Path::new("."), &[]);
     let loaded = loaded.unwrap_or_else(|error| panic!("{error}\n{text}"));
     let settings = RecordSettings {
-        series: false,
+        series: Quantities::NONE,
         packets: false,
         signals: false,
     };

@@ -3,7 +3,7 @@
 use super::*;
 use crate::captures::CaptureSettings;
 use crate::observe::{Conversation, PacketView, Side, TcpInfoSample};
-use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
+use crate::record::{Quantities, RecordNames, RecordSettings, Recorder, Sink};
 use crate::scenario::model::{LinkIndex, NodeIndex};
 use crate::world::World;
 use crate::world::ports::PortId;
@@ -180,7 +180,7 @@ fn live_download(nat: bool, times_ms: &[(u64, u16)]) -> World {
     let text = scenario(20, &[REAL, &live]);
     let loaded = scenario::parse(&text, "test", Path::new("."), &[]).unwrap();
     let settings = RecordSettings {
-        series: true,
+        series: Quantities::ALL,
         packets: true,
         signals: false,
     };
@@ -300,7 +300,7 @@ fn migrated(bears: bool) -> Summary {
     let loaded =
         scenario::parse(&scenario(20, &[REAL, live]), "test", Path::new("."), &[]).unwrap();
     let settings = RecordSettings {
-        series: false,
+        series: Quantities::NONE,
         packets: false,
         signals: false,
     };

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::captures::Captures;
-use crate::record::{RecordNames, RecordSettings, Recorder, Sink};
+use crate::record::{Quantities, RecordNames, RecordSettings, Recorder, Sink};
 use crate::scenario::model::AddressPolicy;
 use crate::scenario::model::{LinkIndex, NodeIndex};
 use crate::world::World;
@@ -49,7 +49,7 @@ pub(super) fn world(text: &str) -> World {
     let loaded = scenario::parse(text, "test", Path::new("."), &[])
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
     let settings = RecordSettings {
-        series: false,
+        series: Quantities::NONE,
         packets: false,
         signals: false,
     };

@@ -221,6 +221,26 @@ pub(super) const CASES: &[Case] = &[
     ),
     (
         "packets = false",
+        "packets = false\nseries = [\"parity\", \"congestion windows\"]",
+        &[
+            "test.toml:72:21: record.series[1]: unknown series \"congestion windows\"; did you mean \"congestion window\"? \
+             (valid: congestion window, slow-start threshold, round-trip time, smoothed round-trip time, \
+             retransmission timeout, bytes in flight, delivered bytes, queue packets, queue bytes, attached link, \
+             sending rate, assigned rate, requested rate, parity)",
+        ],
+    ),
+    (
+        "packets = false",
+        "packets = false\nseries = 3",
+        &["test.toml:72:10: record.series: 3 does not fit; expected true or false, or an array"],
+    ),
+    (
+        "packets = false",
+        "packets = false\nseries = []",
+        &["test.toml:72:10: record.series: has length 0; expected at least 1"],
+    ),
+    (
+        "packets = false",
         "packets = false\ninterval = \"1 ns\"",
         &[
             "test.toml:72:12: record.interval: would make 160000000000 bins in 160 s; \
