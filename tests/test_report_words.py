@@ -191,6 +191,16 @@ def test_of_many_links_some_are_shown_in_colours_of_their_own() -> None:
     assert panel.note == "The 6 longest queues; in 7 others at most 7 packets waited."
 
 
+def test_a_panel_without_queues_says_why() -> None:
+    """Nobody waited, which a queue of zero tells, or queues were not recorded."""
+    zero = Series(np.zeros(1, dtype=np.int64), np.zeros(1))
+    run = run_of_series(2.0, any=zero)
+    assert queues(run, []).note == "Queues were not recorded (series in the scenario's [record])."
+    assert run.series is not None
+    run.series["link gsm down", "queue packets"] = zero
+    assert queues(run, []).note == "No packet had to wait."
+
+
 def test_delays_of_tcp_segments_are_those_of_the_table(tmp_path: Path) -> None:
     """The percentiles in the note, against pandas on the packet table."""
     import pandas as pd

@@ -66,13 +66,21 @@ def queue_traces(run: Run, roles: dict[str, str]) -> dict[tuple[str, str], Trace
 
 def queues(run: Run, traces: list[Trace]) -> Panel:
     """Draws the packets that wait in the link directions that a flow uses; of many, the longest queues."""
-    note = NO_SERIES if run.series is None else "" if traces else "No packet had to wait."
+    note = "" if traces else _no_queues(run)
     shown = sorted(traces, key=lambda trace: float(trace.value.max()), reverse=True)[:MOST_LINES]
     if len(shown) < len(traces):
         left = len(traces) - len(shown)
         most = max(float(trace.value.max()) for trace in traces if trace not in shown)
         note = f"The {len(shown)} longest queues; in {left} others at most {most:,.0f} packets waited."
     return Panel("Queues", "waiting packets", "packets", coloured([each for each in traces if each in shown]), note)
+
+
+def _no_queues(run: Run) -> str:
+    """Returns the reason for which no queue is drawn."""
+    if run.series is None:
+        return NO_SERIES
+    recorded = any(quantity == "queue packets" for _, quantity in run.series)
+    return "No packet had to wait." if recorded else "Queues were not recorded (series in the scenario's [record])."
 
 
 def coloured(traces: list[Trace]) -> list[Trace]:
