@@ -45,16 +45,22 @@ pub enum RouteKind {
     Handoff,
     /// From the new base station to the old one: packets take the way back (UNF).
     NonForwarding,
-    /// From the new base station to the old one, which sets up the path (MSF). Changes nothing on its way.
+    /// From the new base station to the old one, which sets up the path (MSF, SSF). Changes nothing on its way.
     ForwardingRequest,
     /// From the old base station to the new one: packets follow (MSF).
     Forwarding,
     /// To the mobile: the path is set up.
     Acknowledgment,
+    /// From the old base station to the new one: packets that have come back from the old one follow, all others go on
+    /// to the old one (SSF).
+    SingleStream,
+    /// From the new base station to the old one: packets take the way back, and for a while from the crossover router
+    /// the present way, too (MNF).
+    MulticastNonForwarding,
 }
 
 impl RouteKind {
-    const ALL: [RouteKind; 9] = [
+    const ALL: [RouteKind; 11] = [
         RouteKind::Update,
         RouteKind::PowerUp,
         RouteKind::Semisoft,
@@ -64,6 +70,8 @@ impl RouteKind {
         RouteKind::ForwardingRequest,
         RouteKind::Forwarding,
         RouteKind::Acknowledgment,
+        RouteKind::SingleStream,
+        RouteKind::MulticastNonForwarding,
     ];
 
     const fn name(self) -> &'static str {
@@ -74,9 +82,11 @@ impl RouteKind {
             RouteKind::SemisoftRequest => "Semisoft Request",
             RouteKind::Handoff => "Handoff",
             RouteKind::NonForwarding => "Path Setup UNF",
-            RouteKind::ForwardingRequest => "Path Setup Request MSF",
+            RouteKind::ForwardingRequest => "Path Setup Request",
             RouteKind::Forwarding => "Path Setup MSF",
             RouteKind::Acknowledgment => "Path Setup Acknowledgment",
+            RouteKind::SingleStream => "Path Setup SSF",
+            RouteKind::MulticastNonForwarding => "Path Setup MNF",
         }
     }
 }

@@ -144,13 +144,12 @@ impl Client {
         }
     }
 
-    /// Prepares an announced handoff to an interface; [`ClientEvent::Prepared`] follows. In a semisoft handoff packets
-    /// go to both base stations from then on: the request goes to the new one over the old link (the draft's indirect
-    /// semisoft handoff, for mobiles with one radio).
+    /// Prepares an announced handoff to an interface; [`ClientEvent::Prepared`] follows. In a semisoft handoff, and with
+    /// MNF, packets go to both base stations from then on: the request goes to the new one over the old link (the draft's
+    /// indirect semisoft handoff, for mobiles with one radio).
     pub fn prepare(&mut self, now: Instant, interface: InterfaceId) {
-        let semisoft = Protocol::CellularIp { semisoft: true };
         let next = self.base_station(interface);
-        let next = next.filter(|_| self.config.protocol == semisoft);
+        let next = next.filter(|_| self.config.protocol.prepares_handoffs());
         let (Some(next), Some((_, present))) = (next, self.attached) else {
             return self.events.push_back(ClientEvent::Prepared);
         };

@@ -10,6 +10,8 @@
 //! | route update, power-up | mobile to root | interface by which the message came |
 //! | HAWAII, UNF | new base station to old one | interface by which the message came |
 //! | HAWAII, MSF | old base station to new one | interface towards the new base station |
+//! | HAWAII, SSF | old base station to new one | the same, for packets that have come from the old base station |
+//! | HAWAII, MNF | new base station to old one | as with UNF up to the crossover router, there beside the present one |
 //! | Cellular IP, semisoft | new base station to root | interface by which the message came, beside the present one |
 //!
 //! The [`Client`] is the mobile's part and the [`DomainRouter`] a router's. Messages are those of
@@ -36,9 +38,15 @@ pub enum PathSetup {
     /// Multiple stream forwarding: from the old base station on, which forwards what still reaches it. For mobiles that
     /// hear one base station at a time.
     MultipleStreamForwarding,
+    /// Single stream forwarding: all packets turn round at the old base station, in their order, until the new one has
+    /// the path changed from the root. For mobiles that hear one base station at a time.
+    SingleStreamForwarding,
     /// Unicast non-forwarding: from the new base station on, so that the crossover router diverts packets early. For
     /// mobiles that hear both base stations.
     UnicastNonForwarding,
+    /// Multicast non-forwarding: as unicast, and for a while the crossover router sends each packet to both base
+    /// stations. For mobiles that hear one base station at a time.
+    MulticastNonForwarding,
 }
 
 /// A micro-mobility protocol.
@@ -51,6 +59,17 @@ pub enum Protocol {
         /// True for semisoft handoffs: ahead of an announced one, packets go to both base stations.
         semisoft: bool,
     },
+}
+
+impl Protocol {
+    /// Returns true if announced handoffs are prepared: copies go to the new base station ahead of them.
+    pub const fn prepares_handoffs(self) -> bool {
+        matches!(
+            self,
+            Protocol::CellularIp { semisoft: true }
+                | Protocol::Hawaii(PathSetup::MulticastNonForwarding)
+        )
+    }
 }
 
 /// Builds the datagram of a message, signed with the mobile's key.

@@ -16,6 +16,9 @@ use core::net::{IpAddr, Ipv4Addr};
 use held::HeldPackets;
 use std::collections::{BTreeMap, VecDeque};
 
+/// Time for which the crossover router sends to both base stations (MNF). Chosen, as the delay of a semisoft handoff.
+const COPIES: Duration = Duration::from_millis(100);
+
 /// Settings of a domain router.
 #[derive(Clone, Debug)]
 pub struct DomainRouterConfig {
@@ -162,22 +165,47 @@ impl DomainRouter {
                     self.set(now, &message, interface);
                     self.send(old_base_station, RouteKind::NonForwarding, message);
                 }
-                PathSetup::MultipleStreamForwarding => {
+                PathSetup::MulticastNonForwarding => {
+                    self.set(now, &message, interface);
+                    let kind = RouteKind::MulticastNonForwarding;
+                    self.send(old_base_station, kind, message);
+                }
+                PathSetup::MultipleStreamForwarding | PathSetup::SingleStreamForwarding => {
                     self.arriving.insert(mobile, (timestamp, interface));
                     self.send(old_base_station, RouteKind::ForwardingRequest, message);
                 }
             },
             (RouteKind::ForwardingRequest, true) => {
-                self.set(now, &message, way()?);
-                self.send(new_base_station, RouteKind::Forwarding, message);
+                let way = way()?;
+                if self.config.path_setup? == PathSetup::SingleStreamForwarding {
+                    // Ahead of the packets that were held, so that they find their way prepared.
+                    self.send(new_base_station, RouteKind::SingleStream, message);
+                    self.set(now, &message, way);
+                } else {
+                    self.set(now, &message, way);
+                    self.send(new_base_station, RouteKind::Forwarding, message);
+                }
             }
             (RouteKind::Forwarding, false) => self.set(now, &message, way()?),
-            (RouteKind::Forwarding, true) => {
-                let (_, air) = self
-                    .arriving
-                    .remove(&mobile)
-                    .filter(|(arrived, _)| *arrived == timestamp)?;
-                self.set(now, &message, air);
+            (RouteKind::SingleStream, false) => {
+                let ways = (interface, way()?);
+                self.routes.turn(now, mobile, timestamp, ways);
+            }
+            (RouteKind::Forwarding, true) => self.complete(now, message)?,
+            (RouteKind::SingleStream, true) => {
+                self.complete(now, message)?;
+                self.take_direct_path(message);
+            }
+            (RouteKind::MulticastNonForwarding, _) => {
+                self.change_beside(now, (interface, routes), message);
+                if is_own {
+                    self.held.drop_all(mobile);
+                    let kind = RouteKind::Acknowledgment;
+                    self.send(new_base_station, kind, second_of(message));
+                }
+            }
+            // Entries at the old base station do not lead to the new one, which passes the acknowledgment on.
+            (RouteKind::Acknowledgment, true) if new_base_station == self.config.address => {
                 self.acknowledge(message);
             }
             (RouteKind::Handoff, true) | (RouteKind::Acknowledgment, true) => return None,
@@ -190,6 +218,46 @@ impl DomainRouter {
             ) => {}
         }
         Some(())
+    }
+
+    /// Ends a path set-up at the new base station, which the path reaches last; `None` if it has not begun here.
+    fn complete(&mut self, now: Instant, message: RouteMessage) -> Option<()> {
+        let arriving = self.arriving.remove(&message.mobile);
+        let (_, air) = arriving.filter(|(arrived, _)| *arrived == message.timestamp)?;
+        self.set(now, &message, air);
+        self.acknowledge(message);
+        Some(())
+    }
+
+    /// Has the routers above send the mobile's packets here without the detour (SSF).
+    fn take_direct_path(&mut self, message: RouteMessage) {
+        if self.config.address != self.config.root {
+            self.send(self.config.root, RouteKind::Update, second_of(message));
+        }
+    }
+
+    /// Changes an entry up to the crossover router, which sends copies by the present way, too (MNF). Below it nothing
+    /// changes, so that the copies reach the old base station: there the message comes from above.
+    fn change_beside(
+        &mut self,
+        now: Instant,
+        (interface, routes): (InterfaceId, &RouteTable),
+        message: RouteMessage,
+    ) {
+        let above = routes.lookup(self.config.root.into());
+        if above == Some(interface) {
+            return;
+        }
+        let present = self.routes.get(message.mobile).map(|route| route.interface);
+        match present.filter(|&present| present != interface && Some(present) != above) {
+            Some(present) => {
+                let ways = (interface, present);
+                let until = now + COPIES;
+                self.routes
+                    .set_both(now, message.mobile, message.timestamp, ways, until);
+            }
+            None => self.set(now, &message, interface),
+        }
     }
 
     /// Leads a mobile's packets to an interface, beginning with those that were held.
@@ -219,12 +287,12 @@ impl DomainRouter {
         mobile_key(&self.config.network_key, mobile)
     }
 
-    /// Sends a packet by its mobile's entry, or holds it; returns one without an entry.
-    fn forward(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+    /// Sends a packet that has come by an interface by its mobile's entry, or holds it; returns one without an entry.
+    fn forward(&mut self, now: Instant, from: InterfaceId, packet: Packet) -> Option<Packet> {
         let IpAddr::V4(mobile) = packet.ip.destination else {
             return Some(packet);
         };
-        let Some(route) = self.routes.get(mobile) else {
+        let Some(route) = self.routes.look_up(now, mobile) else {
             return Some(packet);
         };
         let packet = self.held.take(now, mobile, packet)?;
@@ -232,7 +300,7 @@ impl DomainRouter {
             self.copies += 1;
             self.outbox.push_back(Step::Send(second, packet.clone()));
         }
-        self.outbox.push_back(Step::Send(route.interface, packet));
+        self.outbox.push_back(Step::Send(route.after(from), packet));
         None
     }
 
@@ -244,6 +312,14 @@ impl DomainRouter {
         self.config.mobiles.contains_key(&mobile)
             && self.routes.get(mobile).is_none()
             && routes.lookup(ip.destination) == Some(interface)
+    }
+}
+
+/// Returns the second message of a handoff, which routers take for newer than the first.
+fn second_of(message: RouteMessage) -> RouteMessage {
+    RouteMessage {
+        timestamp: message.timestamp.saturating_add(1),
+        ..message
     }
 }
 
@@ -299,15 +375,15 @@ impl Layer for DomainRouter {
             return None;
         }
         packet.ip.hop_limit -= 1;
-        self.forward(now, packet)
+        self.forward(now, arrival.interface, packet)
     }
 
     fn output(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
-        self.forward(now, packet)
+        self.forward(now, self.rank().interface(), packet)
     }
 
     fn transmit(&mut self, now: Instant, packet: Packet) -> Transmitted {
-        if self.forward(now, packet).is_none() {
+        if self.forward(now, self.rank().interface(), packet).is_none() {
             return Transmitted::Kept;
         }
         self.no_route += 1;

@@ -58,8 +58,13 @@ pub struct RawHawaii {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawPathSetup {
+    /// Multicast non-forwarding: as "unf", but for 100 ms the crossover router sends to both base stations; an announced
+    /// handover is prepared as a semisoft one of Cellular IP.
+    Mnf,
     /// Multiple stream forwarding: from the old base station on, which forwards what still reaches it.
     Msf,
+    /// Single stream forwarding: all packets turn round at the old base station, in their order, until the path is set up.
+    Ssf,
     /// Unicast non-forwarding: from the new base station on, so that the crossover router diverts packets early.
     Unf,
 }

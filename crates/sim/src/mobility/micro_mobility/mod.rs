@@ -40,6 +40,6 @@ impl Domain {
 
     /// Returns true if it prepares handovers.
     pub(super) fn prepares_handovers(&self) -> bool {
-        self.protocol == Protocol::CellularIp { semisoft: true }
+        self.protocol.prepares_handoffs()
     }
 }

@@ -33,7 +33,9 @@ pub(in crate::mobility) fn domains(
         let (protocol, refresh, buffer) = match &raw.protocol {
             RawDomainProtocol::Hawaii(own) => {
                 let scheme = match own.path_setup.unwrap_or(RawPathSetup::Unf) {
+                    RawPathSetup::Mnf => PathSetup::MulticastNonForwarding,
                     RawPathSetup::Msf => PathSetup::MultipleStreamForwarding,
+                    RawPathSetup::Ssf => PathSetup::SingleStreamForwarding,
                     RawPathSetup::Unf => PathSetup::UnicastNonForwarding,
                 };
                 let buffer = own.buffer.map_or(0, |size| size.0);

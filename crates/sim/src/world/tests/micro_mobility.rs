@@ -85,8 +85,11 @@ fn lost(results: &Results) -> u64 {
 }
 
 const HARD: &str = r#"handover = "hard", announced = "500 ms""#;
+const UNANNOUNCED: &str = r#"handover = "hard""#;
 const UNF: &str = r#"protocol = "hawaii""#;
 const MSF: &str = "protocol = \"hawaii\"\npath_setup = \"msf\"\nbuffer = \"64 kB\"";
+const SSF: &str = "protocol = \"hawaii\"\npath_setup = \"ssf\"\nbuffer = \"64 kB\"";
+const MNF: &str = "protocol = \"hawaii\"\npath_setup = \"mnf\"";
 const CELLULAR: &str = r#"protocol = "cellular-ip""#;
 const SEMISOFT: &str = "protocol = \"cellular-ip\"\nhandoff = \"semisoft\"";
 
@@ -96,8 +99,8 @@ const SEMISOFT: &str = "protocol = \"cellular-ip\"\nhandoff = \"semisoft\"";
 #[test]
 fn a_hard_handoff_loses_a_round_trip_to_the_crossover_router() {
     for (to, expected) in [("middle-air", 30.0), ("east-air", 50.0)] {
-        for domain in [UNF, CELLULAR] {
-            let results = hand_over(to, HARD, domain);
+        for (domain, keys) in [(UNF, HARD), (CELLULAR, HARD), (MNF, UNANNOUNCED)] {
+            let results = hand_over(to, keys, domain);
             near(lost(&results) as f64, expected, 2.0);
             let rows = signals(&results);
             let mut later = rows.iter().filter(|row| row.sent_s > 4.0);
@@ -107,12 +110,17 @@ fn a_hard_handoff_loses_a_round_trip_to_the_crossover_router() {
     }
 }
 
-/// A semisoft handoff loses only what was in the air, both old and new, as the phone moved: 5 ms. Without an
+/// A semisoft handoff, and with MNF, loses only what was in the air, both old and new, as the phone moved: 5 ms. Without an
 /// announcement it is a hard one.
 #[test]
 fn a_semisoft_handoff_loses_less_than_the_delay_of_the_air() {
-    for to in ["middle-air", "east-air"] {
-        let results = hand_over(to, HARD, SEMISOFT);
+    for (to, domain) in [
+        ("middle-air", SEMISOFT),
+        ("east-air", SEMISOFT),
+        ("middle-air", MNF),
+        ("east-air", MNF),
+    ] {
+        let results = hand_over(to, HARD, domain);
         assert!(lost(&results) <= 6, "{} lost", lost(&results));
         let rows = signals(&results);
         let request = first(&rows, "Semisoft Request", 4.0);
@@ -120,15 +128,21 @@ fn a_semisoft_handoff_loses_less_than_the_delay_of_the_air() {
         let update = first(&rows, "Semisoft Route Update", 4.0);
         assert_eq!(update.way().1, "root");
     }
-    let results = hand_over("middle-air", r#"handover = "hard""#, SEMISOFT);
+    let results = hand_over("middle-air", UNANNOUNCED, SEMISOFT);
     near(lost(&results) as f64, 30.0, 2.0);
 }
 
-/// MSF's old base station forwards all that comes after the phone has left. Lost is what was in the air: 5 ms.
+/// The old base station of MSF and SSF forwards all that comes after the phone has left. Lost is what was in the air:
+/// 5 ms.
 #[test]
-fn msf_forwards_what_comes_late() {
-    for to in ["middle-air", "east-air"] {
-        let results = hand_over(to, HARD, MSF);
+fn forwarding_schemes_deliver_what_comes_late() {
+    for (to, domain) in [
+        ("middle-air", MSF),
+        ("east-air", MSF),
+        ("middle-air", SSF),
+        ("east-air", SSF),
+    ] {
+        let results = hand_over(to, HARD, domain);
         assert!(lost(&results) <= 6, "{} lost", lost(&results));
         let agents = &results.summary.agents;
         let west = agents.iter().find(|agent| agent.node == "west");
@@ -140,7 +154,7 @@ fn msf_forwards_what_comes_late() {
 /// A soft handover loses nothing: the phone hears both.
 #[test]
 fn soft_handovers_lose_nothing() {
-    for domain in [UNF, MSF, CELLULAR, SEMISOFT] {
+    for domain in [UNF, MSF, SSF, MNF, CELLULAR, SEMISOFT] {
         let results = hand_over("middle-air", r#"overlap = "300 ms""#, domain);
         assert_eq!(lost(&results), 0, "{domain}");
     }

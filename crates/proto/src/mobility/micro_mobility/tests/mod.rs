@@ -53,6 +53,8 @@ const NETWORK_KEY: [u8; 16] = [7; 16];
 
 const UNF: Protocol = Protocol::Hawaii(PathSetup::UnicastNonForwarding);
 const MSF: Protocol = Protocol::Hawaii(PathSetup::MultipleStreamForwarding);
+const SSF: Protocol = Protocol::Hawaii(PathSetup::SingleStreamForwarding);
+const MNF: Protocol = Protocol::Hawaii(PathSetup::MulticastNonForwarding);
 const HARD: Protocol = Protocol::CellularIp { semisoft: false };
 const SEMISOFT: Protocol = Protocol::CellularIp { semisoft: true };
 
@@ -328,12 +330,26 @@ impl Domain {
         (usize::from(sent) - times.len(), doubled)
     }
 
+    /// Returns the least number of streams, each in order, that make up the requests in the order of their arrival.
+    fn streams(&mut self) -> usize {
+        let mut last = Vec::<u16>::new();
+        for &(_, number) in &self.phone().received {
+            let before = last.iter_mut().filter(|last| **last < number).max();
+            match before {
+                Some(last) => *last = number,
+                None => last.push(number),
+            }
+        }
+        last.len()
+    }
+
     /// Returns the next host to which each router sends the mobile's packets.
     fn ways(&mut self) -> BTreeMap<usize, Vec<usize>> {
         let mut ways = BTreeMap::new();
         for router in ROUTERS {
             if let Some(route) = self.router(router).route(CARE_OF) {
-                let interfaces = [Some(route.interface), route.second];
+                let turned = route.turned.map(|(_, to)| to);
+                let interfaces = [Some(route.interface), route.second, turned];
                 let to = |out: InterfaceId| {
                     let mut all = OUTSIDE..=MOBILE;
                     let is_there = |&to: &usize| {
