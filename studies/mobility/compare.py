@@ -67,6 +67,8 @@ SCHEMES = {
     "HAWAII, UNF": domain("hawaii", path_setup="unf"),
     "HAWAII, MSF": domain("hawaii", path_setup="msf"),
     "HAWAII, MSF with a buffer": domain("hawaii", path_setup="msf", buffer="64 kB"),
+    "HAWAII, SSF with a buffer": domain("hawaii", path_setup="ssf", buffer="64 kB"),
+    "HAWAII, MNF": domain("hawaii", path_setup="mnf"),
     "Cellular IP, hard": domain("cellular-ip", handoff="hard"),
     "Cellular IP, semisoft": domain("cellular-ip", handoff="semisoft"),
 }

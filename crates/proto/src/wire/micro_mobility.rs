@@ -57,10 +57,14 @@ pub enum RouteKind {
     /// From the new base station to the old one: packets take the way back, and for a while from the crossover router
     /// the present way, too (MNF).
     MulticastNonForwarding,
+    /// From an idle mobile to the root: pages for the mobile take the way back.
+    PagingUpdate,
+    /// From the root to an idle mobile: packets wait for it (HAWAII).
+    Page,
 }
 
 impl RouteKind {
-    const ALL: [RouteKind; 11] = [
+    const ALL: [RouteKind; 13] = [
         RouteKind::Update,
         RouteKind::PowerUp,
         RouteKind::Semisoft,
@@ -72,6 +76,8 @@ impl RouteKind {
         RouteKind::Acknowledgment,
         RouteKind::SingleStream,
         RouteKind::MulticastNonForwarding,
+        RouteKind::PagingUpdate,
+        RouteKind::Page,
     ];
 
     const fn name(self) -> &'static str {
@@ -87,6 +93,8 @@ impl RouteKind {
             RouteKind::Acknowledgment => "Path Setup Acknowledgment",
             RouteKind::SingleStream => "Path Setup SSF",
             RouteKind::MulticastNonForwarding => "Path Setup MNF",
+            RouteKind::PagingUpdate => "Paging Update",
+            RouteKind::Page => "Page",
         }
     }
 }
@@ -98,7 +106,7 @@ pub struct RouteMessage {
     pub kind: RouteKind,
     /// Address that the mobile keeps within the domain.
     pub mobile: Ipv4Addr,
-    /// New or present base station of the mobile.
+    /// New or present base station of the mobile; 0.0.0.0 in a page.
     pub new_base_station: Ipv4Addr,
     /// Base station that the mobile leaves; 0.0.0.0 if there is none.
     pub old_base_station: Ipv4Addr,
@@ -182,7 +190,10 @@ pub(super) fn words(ports: [u16; 2], datagram: &[u8]) -> Option<Words> {
         old => format!(", old base station {old}"),
     };
     let (mobile, new) = (message.mobile, message.new_base_station);
-    let details = format!("mobile {mobile}, base station {new}{old}");
+    let details = match new {
+        Ipv4Addr::UNSPECIFIED => format!("mobile {mobile}"),
+        new => format!("mobile {mobile}, base station {new}{old}"),
+    };
     Some((message.kind.name(), details))
 }
 

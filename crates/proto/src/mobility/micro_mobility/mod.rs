@@ -14,6 +14,11 @@
 //! | HAWAII, MNF | new base station to old one | as with UNF up to the crossover router, there beside the present one |
 //! | Cellular IP, semisoft | new base station to root | interface by which the message came, beside the present one |
 //!
+//! A mobile may be *idle*: after a time without packets it refreshes no path, and its entries expire. From time to time,
+//! and when it enters another paging area, it sends a paging update to the root. Routers with paging entries note the
+//! interface by which it came; the others send what is for an idle mobile to all routers below. With Cellular IP the
+//! packet itself is the page. HAWAII's root keeps the packets and sends a page, until the mobile has set up its path.
+//!
 //! The [`Client`] is the mobile's part and the [`DomainRouter`] a router's. Messages are those of
 //! [`crate::wire::micro_mobility`]. A message that is not newer than the last one with an effect on the same entry is
 //! refused, so that neither a replay nor a late message moves a mobile back.
@@ -22,8 +27,8 @@ mod client;
 mod router;
 mod routes;
 
-pub use client::{Client, ClientConfig, ClientEvent};
-pub use router::{DomainRouter, DomainRouterConfig, Refused};
+pub use client::{Client, ClientConfig, ClientEvent, IdleConfig};
+pub use router::{DomainRouter, DomainRouterConfig, PagingConfig, Refused};
 pub use routes::Route;
 
 use super::packet;
@@ -31,6 +36,10 @@ use crate::packet::{Body, Packet, Payload};
 use crate::wire::micro_mobility::{PORT, RouteMessage};
 use crate::wire::udp::UdpHeader;
 use core::net::Ipv4Addr;
+
+/// Lifetime of an entry in intervals of its refreshes or updates (as RFC 2205 section 3.7 has K = 3: two lost messages do
+/// no harm).
+pub const LIFETIME: u64 = 3;
 
 /// Path set-up scheme of HAWAII: the order in which routers change their entries at a handoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,11 @@
 //! A router of a domain: changes its entries by the messages that pass, and forwards the mobiles' packets by them.
 
 mod held;
+mod messages;
+mod paging;
 
 use super::routes::Routes;
-use super::{PathSetup, Route, message_bytes, message_packet};
+use super::{PathSetup, Route, message_bytes};
 use crate::host::layer::{Arrival, Counters, Layer, Look, Neighbor, Rank, Step, Transmitted};
 use crate::host::{Discarded, RouteTable};
 use crate::interface::{InterfaceId, LinkEvent};
@@ -11,13 +13,11 @@ use crate::mobility::buffering::Held;
 use crate::mobility::clock::Clock;
 use crate::packet::{IpHeader, Packet};
 use crate::time::{Duration, Instant};
-use crate::wire::micro_mobility::{RouteKind, RouteMessage, is_signed, mobile_key};
 use core::net::{IpAddr, Ipv4Addr};
 use held::HeldPackets;
+use paging::Paging;
+pub use paging::PagingConfig;
 use std::collections::{BTreeMap, VecDeque};
-
-/// Time for which the crossover router sends to both base stations (MNF). Chosen, as the delay of a semisoft handoff.
-const COPIES: Duration = Duration::from_millis(100);
 
 /// Settings of a domain router.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct DomainRouterConfig {
     pub route_lifetime: Duration,
     /// Largest number of bytes that are kept for a mobile whose link here is down, until its path leads elsewhere.
     pub buffer: u32,
+    /// Settings of paging; `None` if mobiles are always active.
+    pub paging: Option<PagingConfig>,
     /// Time of day.
     pub clock: Clock,
 }
@@ -59,6 +61,7 @@ pub struct DomainRouter {
     /// Handoffs that await the end of a forwarding path set-up: their timestamps, and the interfaces to the mobiles.
     arriving: BTreeMap<Ipv4Addr, (u64, InterfaceId)>,
     held: HeldPackets,
+    paging: Option<Paging>,
     outbox: VecDeque<Step>,
     refused: Refused,
     copies: u64,
@@ -73,6 +76,7 @@ impl DomainRouter {
             routes: Routes::new(config.route_lifetime),
             arriving: BTreeMap::new(),
             held: HeldPackets::new(config.buffer),
+            paging: config.paging.clone().map(Paging::new),
             outbox: VecDeque::new(),
             refused: Refused::default(),
             copies: 0,
@@ -90,201 +94,6 @@ impl DomainRouter {
     /// Returns the counts of refused messages.
     pub fn refused(&self) -> Refused {
         self.refused
-    }
-
-    /// Takes in a message that has arrived, for this router or another.
-    fn handle_message(
-        &mut self,
-        now: Instant,
-        (interface, routes): (InterfaceId, &RouteTable),
-        is_own: bool,
-        bytes: &[u8],
-    ) -> Look {
-        let message = RouteMessage::decode(bytes).ok();
-        let message = message.filter(|read| self.config.mobiles.contains_key(&read.mobile));
-        let Some(message) = message else {
-            // Another domain's message passes, as do others' datagrams to this port.
-            self.refused.malformed += u64::from(is_own);
-            return if is_own { Look::Drop } else { Look::Pass };
-        };
-        if !is_signed(bytes, &self.key(message.mobile)) {
-            self.refused.not_authentic += 1;
-            return Look::Drop;
-        }
-        let is_timely = self.config.clock.is_near(message.timestamp, now)
-            && self.routes.is_news(message.mobile, message.timestamp);
-        if !is_timely {
-            self.refused.old += 1;
-            return Look::Drop;
-        }
-        match self.change(now, (interface, routes), is_own, message) {
-            Some(()) => Look::Learn,
-            None => {
-                self.refused.malformed += 1;
-                Look::Drop
-            }
-        }
-    }
-
-    /// Makes the change of a message; `None` if the message makes no sense here.
-    fn change(
-        &mut self,
-        now: Instant,
-        (interface, routes): (InterfaceId, &RouteTable),
-        is_own: bool,
-        message: RouteMessage,
-    ) -> Option<()> {
-        let RouteMessage {
-            kind,
-            mobile,
-            new_base_station,
-            old_base_station,
-            timestamp,
-        } = message;
-        let way = || routes.lookup(new_base_station.into());
-        let here = [Ipv4Addr::UNSPECIFIED, self.config.address];
-        let is_elsewhere = !here.contains(&old_base_station);
-        match (kind, is_own) {
-            (RouteKind::Update, _) => self.set(now, &message, interface),
-            (RouteKind::PowerUp | RouteKind::NonForwarding, _) => {
-                self.set(now, &message, interface);
-                if is_own {
-                    self.acknowledge(message);
-                }
-            }
-            (RouteKind::Semisoft, _) => self.routes.add(now, mobile, timestamp, interface),
-            (RouteKind::SemisoftRequest, true) => {
-                let air = *self.config.mobiles.get(&mobile)?;
-                self.routes.add(now, mobile, timestamp, air?);
-                if self.config.address != self.config.root {
-                    self.send(self.config.root, RouteKind::Semisoft, message);
-                }
-            }
-            (RouteKind::Handoff, true) if is_elsewhere => match self.config.path_setup? {
-                PathSetup::UnicastNonForwarding => {
-                    self.set(now, &message, interface);
-                    self.send(old_base_station, RouteKind::NonForwarding, message);
-                }
-                PathSetup::MulticastNonForwarding => {
-                    self.set(now, &message, interface);
-                    let kind = RouteKind::MulticastNonForwarding;
-                    self.send(old_base_station, kind, message);
-                }
-                PathSetup::MultipleStreamForwarding | PathSetup::SingleStreamForwarding => {
-                    self.arriving.insert(mobile, (timestamp, interface));
-                    self.send(old_base_station, RouteKind::ForwardingRequest, message);
-                }
-            },
-            (RouteKind::ForwardingRequest, true) => {
-                let way = way()?;
-                if self.config.path_setup? == PathSetup::SingleStreamForwarding {
-                    // Ahead of the packets that were held, so that they find their way prepared.
-                    self.send(new_base_station, RouteKind::SingleStream, message);
-                    self.set(now, &message, way);
-                } else {
-                    self.set(now, &message, way);
-                    self.send(new_base_station, RouteKind::Forwarding, message);
-                }
-            }
-            (RouteKind::Forwarding, false) => self.set(now, &message, way()?),
-            (RouteKind::SingleStream, false) => {
-                let ways = (interface, way()?);
-                self.routes.turn(now, mobile, timestamp, ways);
-            }
-            (RouteKind::Forwarding, true) => self.complete(now, message)?,
-            (RouteKind::SingleStream, true) => {
-                self.complete(now, message)?;
-                self.take_direct_path(message);
-            }
-            (RouteKind::MulticastNonForwarding, _) => {
-                self.change_beside(now, (interface, routes), message);
-                if is_own {
-                    self.held.drop_all(mobile);
-                    let kind = RouteKind::Acknowledgment;
-                    self.send(new_base_station, kind, second_of(message));
-                }
-            }
-            // Entries at the old base station do not lead to the new one, which passes the acknowledgment on.
-            (RouteKind::Acknowledgment, true) if new_base_station == self.config.address => {
-                self.acknowledge(message);
-            }
-            (RouteKind::Handoff, true) | (RouteKind::Acknowledgment, true) => return None,
-            (
-                RouteKind::SemisoftRequest
-                | RouteKind::Handoff
-                | RouteKind::ForwardingRequest
-                | RouteKind::Acknowledgment,
-                false,
-            ) => {}
-        }
-        Some(())
-    }
-
-    /// Ends a path set-up at the new base station, which the path reaches last; `None` if it has not begun here.
-    fn complete(&mut self, now: Instant, message: RouteMessage) -> Option<()> {
-        let arriving = self.arriving.remove(&message.mobile);
-        let (_, air) = arriving.filter(|(arrived, _)| *arrived == message.timestamp)?;
-        self.set(now, &message, air);
-        self.acknowledge(message);
-        Some(())
-    }
-
-    /// Has the routers above send the mobile's packets here without the detour (SSF).
-    fn take_direct_path(&mut self, message: RouteMessage) {
-        if self.config.address != self.config.root {
-            self.send(self.config.root, RouteKind::Update, second_of(message));
-        }
-    }
-
-    /// Changes an entry up to the crossover router, which sends copies by the present way, too (MNF). Below it nothing
-    /// changes, so that the copies reach the old base station: there the message comes from above.
-    fn change_beside(
-        &mut self,
-        now: Instant,
-        (interface, routes): (InterfaceId, &RouteTable),
-        message: RouteMessage,
-    ) {
-        let above = routes.lookup(self.config.root.into());
-        if above == Some(interface) {
-            return;
-        }
-        let present = self.routes.get(message.mobile).map(|route| route.interface);
-        match present.filter(|&present| present != interface && Some(present) != above) {
-            Some(present) => {
-                let ways = (interface, present);
-                let until = now + COPIES;
-                self.routes
-                    .set_both(now, message.mobile, message.timestamp, ways, until);
-            }
-            None => self.set(now, &message, interface),
-        }
-    }
-
-    /// Leads a mobile's packets to an interface, beginning with those that were held.
-    fn set(&mut self, now: Instant, message: &RouteMessage, interface: InterfaceId) {
-        self.routes
-            .set(now, message.mobile, message.timestamp, interface);
-        let released = self.held.release(now, message.mobile);
-        let steps = released
-            .into_iter()
-            .map(|packet| Step::Send(interface, packet));
-        self.outbox.extend(steps);
-    }
-
-    fn acknowledge(&mut self, message: RouteMessage) {
-        self.send(message.mobile, RouteKind::Acknowledgment, message);
-    }
-
-    /// Sends a message with the contents of another.
-    fn send(&mut self, destination: Ipv4Addr, kind: RouteKind, contents: RouteMessage) {
-        let message = RouteMessage { kind, ..contents };
-        let ends = (self.config.address, destination);
-        let packet = message_packet(ends, &message, &self.key(message.mobile));
-        self.outbox.push_back(Step::Originate(packet));
-    }
-
-    fn key(&self, mobile: Ipv4Addr) -> [u8; 16] {
-        mobile_key(&self.config.network_key, mobile)
     }
 
     /// Sends a packet that has come by an interface by its mobile's entry, or holds it; returns one without an entry.
@@ -309,17 +118,11 @@ impl DomainRouter {
         let IpAddr::V4(mobile) = ip.destination else {
             return false;
         };
-        self.config.mobiles.contains_key(&mobile)
+        // With paging, the packet ends in `input`.
+        self.paging.is_none()
+            && self.config.mobiles.contains_key(&mobile)
             && self.routes.get(mobile).is_none()
             && routes.lookup(ip.destination) == Some(interface)
-    }
-}
-
-/// Returns the second message of a handoff, which routers take for newer than the first.
-fn second_of(message: RouteMessage) -> RouteMessage {
-    RouteMessage {
-        timestamp: message.timestamp.saturating_add(1),
-        ..message
     }
 }
 
@@ -356,7 +159,9 @@ impl Layer for DomainRouter {
     }
 
     fn takes(&self, ip: &IpHeader) -> bool {
-        matches!(ip.destination, IpAddr::V4(to) if self.routes.get(to).is_some())
+        let is_paged =
+            |to: &Ipv4Addr| self.paging.is_some() && self.config.mobiles.contains_key(to);
+        matches!(ip.destination, IpAddr::V4(to) if self.routes.get(to).is_some() || is_paged(&to))
     }
 
     fn input(&mut self, now: Instant, arrival: Arrival, mut packet: Packet) -> Option<Packet> {
@@ -375,7 +180,13 @@ impl Layer for DomainRouter {
             return None;
         }
         packet.ip.hop_limit -= 1;
-        self.forward(now, arrival.interface, packet)
+        let packet = self.forward(now, arrival.interface, packet)?;
+        if self.goes_up(arrival.interface, &packet.ip) {
+            return Some(packet);
+        }
+        let lost = self.page(now, packet);
+        self.no_route += u64::from(lost.is_some());
+        None
     }
 
     fn output(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
@@ -383,7 +194,8 @@ impl Layer for DomainRouter {
     }
 
     fn transmit(&mut self, now: Instant, packet: Packet) -> Transmitted {
-        if self.forward(now, self.rank().interface(), packet).is_none() {
+        let packet = self.forward(now, self.rank().interface(), packet);
+        if packet.and_then(|packet| self.page(now, packet)).is_none() {
             return Transmitted::Kept;
         }
         self.no_route += 1;
@@ -411,17 +223,26 @@ impl Layer for DomainRouter {
     }
 
     fn poll_held(&mut self) -> Option<Held> {
-        self.held.poll_told()
+        let paged = self.paging.as_mut();
+        self.held
+            .poll_told()
+            .or_else(|| paged.and_then(Paging::poll_told))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.routes.poll_timeout()
+        let paging = self.paging.as_ref().and_then(Paging::poll_timeout);
+        self.routes.poll_timeout().into_iter().chain(paging).min()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         for mobile in self.routes.expire(now) {
             self.held.drop_all(mobile);
             self.arriving.remove(&mobile);
+        }
+        let paging = self.paging.as_mut();
+        let again = paging.map(|paging| paging.handle_timeout(now));
+        for mobile in again.into_iter().flatten() {
+            self.send_page(now, mobile);
         }
     }
 
@@ -437,9 +258,13 @@ impl Layer for DomainRouter {
             hop_limit: self.hop_limit,
             ..Discarded::default()
         };
+        let mut buffered = self.held.counts();
+        if let Some(paging) = &self.paging {
+            buffered.add(paging.counts());
+        }
         Counters {
             discarded,
-            buffered: self.held.counts(),
+            buffered,
             copies: self.copies,
         }
     }

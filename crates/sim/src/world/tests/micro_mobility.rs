@@ -184,3 +184,47 @@ fn a_handover_is_complete_with_the_acknowledgment() {
     let acknowledgment = hops[2];
     assert_eq!(handover.completed_s, acknowledgment.decided_s);
 }
+
+/// Returns a run of 100 s with a datagram at 10 s and one at 90 s, between which the phone is idle, and moves to the
+/// middle at 50 s.
+fn idle(domain: &str) -> Results {
+    let links = LINKS
+        .replace("800 kbit/s", "10 bit/s")
+        .replace("start = \"2 s\"", "start = \"10 s\"")
+        .replace("stop = \"9 s\"", "stop = \"91 s\"");
+    let phone = "[mobiles.phone]\nmobility = { protocol = \"mobile-ipv4\", home_agent = \"home-agent\", lifetime = \"1000 s\" }\n\
+                 timetable = [{ at = \"0 s\", attach = \"west-air\" }, { at = \"50 s\", attach = \"middle-air\", handover = \"hard\" }]\n";
+    let domain = format!(
+        "[micro_mobility.campus]\nroot = \"root\"\nrouters = [\"junction\", \"west\", \"middle\", \"east\"]\n\
+         refresh = \"1 s\"\nactive_timeout = \"5 s\"\npaging_update = \"30 s\"\n{domain}\n"
+    );
+    run(&scenario(100, &[&links, phone, &domain]))
+}
+
+/// The tunnel begins at the home agent: 10 + 100 ms to it, 100 ms back, and 25 ms down. HAWAII's packet also waits for a
+/// page and its answer, 50 ms. Nothing tells of the move within the paging area.
+#[test]
+fn the_first_packet_finds_an_idle_phone() {
+    for (domain, delay) in [(CELLULAR, 0.235), (UNF, 0.285), (MSF, 0.285)] {
+        let results = idle(domain);
+        let voice = flow(&results.summary, "voice");
+        assert_eq!(
+            (voice.packets.to_sink.sent, voice.packets.to_sink.lost),
+            (2, 0)
+        );
+        let rows = signals(&results);
+        let updates = rows.iter().filter(|row| row.name == "Paging Update");
+        let sent: Vec<_> = updates
+            .filter(|row| row.way().0 == "phone")
+            .map(|row| row.sent_s)
+            .collect();
+        // 5 s after the registration; 5 s after the first packet, and then each 30 s; 5 s after the second packet.
+        let expected = [5.25 - delay, 15.0, 45.0, 75.0, 95.0];
+        assert_eq!(sent.len(), expected.len(), "{domain}: {sent:?}");
+        for (sent, expected) in sent.into_iter().zip(expected) {
+            near(sent, expected + delay, 0.02);
+        }
+        let mut between = rows.iter().filter(|row| (16.0..90.0).contains(&row.sent_s));
+        assert!(between.all(|row| row.name == "Paging Update" || row.name.starts_with("Link_")));
+    }
+}

@@ -10,6 +10,7 @@ mod cellular_ip;
 mod hawaii;
 mod hostile;
 mod losses;
+mod paging;
 
 use super::*;
 use crate::host::Host;
@@ -125,6 +126,7 @@ fn router_config(router: usize, protocol: Protocol) -> DomainRouterConfig {
         mobiles: [(CARE_OF, air.then(|| interface(router, MOBILE)))].into(),
         route_lifetime: Duration::from_secs(6),
         buffer: 0,
+        paging: None,
         clock: Clock::default(),
     }
 }
@@ -204,6 +206,15 @@ impl Domain {
 
     /// Creates a domain whose routers' settings are changed.
     fn with(protocol: Protocol, change: impl Fn(&mut DomainRouterConfig)) -> Domain {
+        Domain::with_idle(protocol, change, None)
+    }
+
+    /// Creates one whose mobile may be idle, too.
+    fn with_idle(
+        protocol: Protocol,
+        change: impl Fn(&mut DomainRouterConfig),
+        idle: Option<IdleConfig>,
+    ) -> Domain {
         let mut hosts: Vec<Host> = (0..=MOBILE)
             .map(|host| Host::new(address(host), [host as u8 + 1; 16]))
             .collect();
@@ -237,6 +248,7 @@ impl Domain {
             base_stations: [OLD, NEW]
                 .map(|at| (interface(MOBILE, at), v4(at)))
                 .to_vec(),
+            idle,
             clock: Clock::default(),
         });
         hosts[MOBILE].add_layer(Phone {
