@@ -187,8 +187,8 @@ fn a_handover_is_complete_with_the_acknowledgment() {
 
 /// Returns a run of 100 s with a datagram at 10 s and one at 90 s, between which the phone is idle, and moves to the
 /// middle at 50 s.
-fn idle(domain: &str) -> Results {
-    let links = LINKS
+fn idle(links: &str, domain: &str) -> Results {
+    let links = links
         .replace("800 kbit/s", "10 bit/s")
         .replace("start = \"2 s\"", "start = \"10 s\"")
         .replace("stop = \"9 s\"", "stop = \"91 s\"");
@@ -206,7 +206,7 @@ fn idle(domain: &str) -> Results {
 #[test]
 fn the_first_packet_finds_an_idle_phone() {
     for (domain, delay) in [(CELLULAR, 0.235), (UNF, 0.285), (MSF, 0.285)] {
-        let results = idle(domain);
+        let results = idle(LINKS, domain);
         let voice = flow(&results.summary, "voice");
         assert_eq!(
             (voice.packets.to_sink.sent, voice.packets.to_sink.lost),
@@ -227,5 +227,25 @@ fn the_first_packet_finds_an_idle_phone() {
         }
         let mut between = rows.iter().filter(|row| (16.0..90.0).contains(&row.sent_s));
         assert!(between.all(|row| row.name == "Paging Update" || row.name.starts_with("Link_")));
+    }
+}
+
+/// A phone that hears pages and cannot answer them is given up by HAWAII's root: its packet is lost in the root's buffer.
+/// Cellular IP's packet needs no answer.
+#[test]
+fn a_packet_for_an_idle_phone_is_lost_for_a_cause() {
+    let deaf = "[links.middle-air]\n    up = { packet_error_rate = 1.0 }";
+    let links = LINKS.replace("[links.middle-air]", deaf);
+    for (domain, lost) in [(CELLULAR, 0), (UNF, 1)] {
+        let results = idle(&links, domain);
+        let packets = flow(&results.summary, "voice").packets.to_sink;
+        assert_eq!((packets.sent, packets.lost), (2, lost));
+        assert_eq!(packets.lost_by.buffer, lost);
+        let rows = signals(&results);
+        let pages = rows.iter().filter(|row| {
+            row.sent_s > 80.0 && row.name == "Page" && row.way() == ("middle", "phone")
+        });
+        let expected = if lost > 0 { 3 } else { 0 };
+        assert_eq!(pages.count(), expected, "{domain}");
     }
 }
