@@ -1,7 +1,8 @@
 """Compares mobility schemes over the two paths of this folder: prints a Markdown table for each.
 
 Of each handover, means over the handovers of all seeds: the longest wait for voice, packets lost, and messages from two
-seconds before it to five seconds after it; and the most bytes that an agent held.
+seconds before it to five seconds after it; and the most bytes that an agent held. Then an idle phone: messages that it
+sends, and the delay of the first packet for it.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -67,15 +68,16 @@ SCHEMES = {
     "HAWAII, UNF": domain("hawaii", path_setup="unf"),
     "HAWAII, MSF": domain("hawaii", path_setup="msf"),
     "HAWAII, MSF with a buffer": domain("hawaii", path_setup="msf", buffer="64 kB"),
+    "HAWAII, SSF with a buffer": domain("hawaii", path_setup="ssf", buffer="64 kB"),
+    "HAWAII, MNF": domain("hawaii", path_setup="mnf"),
     "Cellular IP, hard": domain("cellular-ip", handoff="hard"),
     "Cellular IP, semisoft": domain("cellular-ip", handoff="semisoft"),
 }
 
 
-def scenario(path: str, name: str) -> baton.Scenario:
-    """A path's scenario with a scheme."""
-    scheme = SCHEMES[name]
-    values = loads((FOLDER / f"{path}.toml").read_text(encoding="utf-8"))
+def tables(path: str, scheme: Scheme) -> dict[str, Any]:
+    """A path's scenario with a scheme, as tables."""
+    values: dict[str, Any] = loads((FOLDER / f"{path}.toml").read_text(encoding="utf-8"))
     values["mobiles"]["phone"]["mobility"] = scheme.mobility
     values["home_agents"] = {"home": scheme.agent | {"prefix": PREFIX[scheme.mobility["protocol"]]}}
     if scheme.foreign is not None:
@@ -86,7 +88,7 @@ def scenario(path: str, name: str) -> baton.Scenario:
     if scheme.anchor is not None:
         own = {"prefix": "2001:db8:9::/64", "access_routers": ROUTERS[path]}
         values["mobility_anchor_points"] = {"domain": scheme.anchor | own}
-    return baton.Scenario.build(**values)
+    return values
 
 
 def measured(result: baton.Result) -> tuple[list[float], list[int], int, int]:
@@ -108,11 +110,27 @@ def measured(result: baton.Result) -> tuple[list[float], list[int], int, int]:
 
 def line(path: str, scheme: str) -> str:
     """A row of the table."""
-    one = scenario(path, scheme)
+    one = baton.Scenario.build(**tables(path, SCHEMES[scheme]))
     waits, counts, lost, held = zip(*(measured(one.run(seed=seed)) for seed in range(1, SEEDS + 1)), strict=True)
     handovers = sum(map(len, waits))
     wait, messages = (mean(value for run in runs for value in run) for runs in (waits, counts))
     return f"| {scheme} | {wait * 1e3:.0f} ms | {sum(lost) / handovers:.1f} | {messages:.1f} | {max(held)} B |"
+
+
+def idle_line(name: str, keys: dict[str, str]) -> str:
+    """A row on a phone that has walked to the end of the chain, and gets one packet half an hour later."""
+    values = tables("wifi-chain", SCHEMES[name])
+    values["duration"] = "1800 s"
+    values["flows"][0] |= {"start": "1790 s", "stop": "1790.01 s"}
+    values["mobiles"]["phone"]["mobility"] = IPV4 | {"lifetime": "65534 s"}
+    values["micro_mobility"]["campus"] |= keys
+    result = baton.Scenario.build(**values).run(seed=1)
+    rows = pyarrow.table(result.signals).to_pylist()
+    sent = [row["sent_ns"] / 1e9 for row in rows if row["kind"] == "message" and row["sender"] == "phone"]
+    messages = sum(60 <= at < 1790 for at in sent)
+    delay = result.summary["flows"][0]["delay"]["mean_s"]
+    phone = "idle after 10 s" if keys else "always active"
+    return f"| {name}, {phone} | {messages} | {delay * 1e3:.0f} ms |"
 
 
 if __name__ == "__main__":
@@ -122,3 +140,8 @@ if __name__ == "__main__":
         with ThreadPoolExecutor() as pool:
             print("\n".join(pool.map(lambda scheme, path=path: line(path, scheme), SCHEMES)))
         print()
+    print("| phone at rest on wifi-chain | messages from 60 s to 1790 s | delay of the first packet |")
+    print("|---|---|---|")
+    for name in ("HAWAII, UNF", "Cellular IP, hard"):
+        for keys in ({}, {"active_timeout": "10 s"}):
+            print(idle_line(name, keys))

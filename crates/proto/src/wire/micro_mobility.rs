@@ -45,16 +45,26 @@ pub enum RouteKind {
     Handoff,
     /// From the new base station to the old one: packets take the way back (UNF).
     NonForwarding,
-    /// From the new base station to the old one, which sets up the path (MSF). Changes nothing on its way.
+    /// From the new base station to the old one, which sets up the path (MSF, SSF). Changes nothing on its way.
     ForwardingRequest,
     /// From the old base station to the new one: packets follow (MSF).
     Forwarding,
     /// To the mobile: the path is set up.
     Acknowledgment,
+    /// From the old base station to the new one: packets that have come back from the old one follow, all others go on
+    /// to the old one (SSF).
+    SingleStream,
+    /// From the new base station to the old one: packets take the way back, and for a while from the crossover router
+    /// the present way, too (MNF).
+    MulticastNonForwarding,
+    /// From an idle mobile to the root: pages for the mobile take the way back.
+    PagingUpdate,
+    /// From the root to an idle mobile: packets wait for it (HAWAII).
+    Page,
 }
 
 impl RouteKind {
-    const ALL: [RouteKind; 9] = [
+    const ALL: [RouteKind; 13] = [
         RouteKind::Update,
         RouteKind::PowerUp,
         RouteKind::Semisoft,
@@ -64,6 +74,10 @@ impl RouteKind {
         RouteKind::ForwardingRequest,
         RouteKind::Forwarding,
         RouteKind::Acknowledgment,
+        RouteKind::SingleStream,
+        RouteKind::MulticastNonForwarding,
+        RouteKind::PagingUpdate,
+        RouteKind::Page,
     ];
 
     const fn name(self) -> &'static str {
@@ -74,9 +88,13 @@ impl RouteKind {
             RouteKind::SemisoftRequest => "Semisoft Request",
             RouteKind::Handoff => "Handoff",
             RouteKind::NonForwarding => "Path Setup UNF",
-            RouteKind::ForwardingRequest => "Path Setup Request MSF",
+            RouteKind::ForwardingRequest => "Path Setup Request",
             RouteKind::Forwarding => "Path Setup MSF",
             RouteKind::Acknowledgment => "Path Setup Acknowledgment",
+            RouteKind::SingleStream => "Path Setup SSF",
+            RouteKind::MulticastNonForwarding => "Path Setup MNF",
+            RouteKind::PagingUpdate => "Paging Update",
+            RouteKind::Page => "Page",
         }
     }
 }
@@ -88,7 +106,7 @@ pub struct RouteMessage {
     pub kind: RouteKind,
     /// Address that the mobile keeps within the domain.
     pub mobile: Ipv4Addr,
-    /// New or present base station of the mobile.
+    /// New or present base station of the mobile; 0.0.0.0 in a page.
     pub new_base_station: Ipv4Addr,
     /// Base station that the mobile leaves; 0.0.0.0 if there is none.
     pub old_base_station: Ipv4Addr,
@@ -172,7 +190,10 @@ pub(super) fn words(ports: [u16; 2], datagram: &[u8]) -> Option<Words> {
         old => format!(", old base station {old}"),
     };
     let (mobile, new) = (message.mobile, message.new_base_station);
-    let details = format!("mobile {mobile}, base station {new}{old}");
+    let details = match new {
+        Ipv4Addr::UNSPECIFIED => format!("mobile {mobile}"),
+        new => format!("mobile {mobile}, base station {new}{old}"),
+    };
     Some((message.kind.name(), details))
 }
 

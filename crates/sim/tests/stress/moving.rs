@@ -302,16 +302,23 @@ impl Generator {
                 format!("[micro_mobility.all]\nprotocol = \"hawaii\"\n{domain}"),
                 "",
             ),
-            6 => (
-                format!(
-                    "[micro_mobility.all]\nprotocol = \"hawaii\"\npath_setup = \"msf\"\n{domain}"
-                ),
-                "",
-            ),
-            _ => (
-                format!("[micro_mobility.all]\nprotocol = \"cellular-ip\"\n{domain}"),
-                "",
-            ),
+            6 => {
+                let path_setup = ["mnf", "msf", "ssf"][self.draws.below(3) as usize];
+                let keys = format!("path_setup = \"{path_setup}\"\nbuffer = \"9 kB\"");
+                (
+                    format!("[micro_mobility.all]\nprotocol = \"hawaii\"\n{keys}\n{domain}"),
+                    "",
+                )
+            }
+            _ => {
+                let protocol = ["hawaii", "cellular-ip"][self.draws.below(2) as usize];
+                let keys =
+                    "refresh = \"1 s\"\nactive_timeout = \"500 ms\"\npaging_update = \"2 s\"";
+                (
+                    format!("[micro_mobility.all]\nprotocol = \"{protocol}\"\n{keys}\n{domain}"),
+                    "",
+                )
+            }
         };
         let _ = writeln!(
             self.text,

@@ -1,12 +1,16 @@
 //! The mobile's part: it sets up its path at each base station of the domain, and keeps it.
 
-use super::{Protocol, message_bytes, message_packet};
+mod idleness;
+
+use super::{LIFETIME, Protocol, message_bytes, message_packet};
 use crate::interface::InterfaceId;
 use crate::mobility::clock::Clock;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::wire::micro_mobility::{RouteKind, RouteMessage, is_signed};
 use core::net::Ipv4Addr;
+pub use idleness::IdleConfig;
+use idleness::Idleness;
 use std::collections::VecDeque;
 
 /// Time to the retransmission of an unanswered message: as for a registration (RFC 5944 section 3.6.3).
@@ -33,6 +37,8 @@ pub struct ClientConfig {
     pub refresh: Duration,
     /// Access interfaces within the domain, each with the address of the base station, as from its beacons.
     pub base_stations: Vec<(InterfaceId, Ipv4Addr)>,
+    /// Settings of idleness; `None` for a mobile that is always active.
+    pub idle: Option<IdleConfig>,
     /// Time of day.
     pub clock: Clock,
 }
@@ -50,6 +56,7 @@ pub enum ClientEvent {
 #[derive(Debug)]
 pub struct Client {
     config: ClientConfig,
+    idleness: Option<Idleness>,
     attached: Option<(InterfaceId, Ipv4Addr)>,
     /// The last base station to which the path led, and the time until which entries lead there.
     old: Option<(Ipv4Addr, Instant)>,
@@ -70,12 +77,15 @@ struct Pending {
     first: u64,
     attempts: u32,
     retransmit_at: Instant,
+    /// False for an answer to a page: the mobile is where it was.
+    has_moved: bool,
 }
 
 impl Client {
     /// Creates a mobile outside the domain.
     pub fn new(config: ClientConfig) -> Client {
         Client {
+            idleness: config.idle.clone().map(Idleness::new),
             config,
             attached: None,
             old: None,
@@ -117,6 +127,25 @@ impl Client {
         };
         self.attached = Some((interface, base_station));
         self.next = None;
+        if let Some(idle) = &mut self.idleness {
+            if idle.moves_freely(now) {
+                let update_at = idle.next_update(now, interface);
+                self.refresh_at = Some(update_at);
+                if update_at <= now {
+                    self.refresh(now);
+                }
+                return self.events.push_back(ClientEvent::Ready(interface));
+            }
+            idle.be_active(now);
+        }
+        self.set_up_path(now, true);
+        if let Protocol::CellularIp { .. } = self.config.protocol {
+            self.events.push_back(ClientEvent::Ready(interface));
+        }
+    }
+
+    /// Sets up the path, after a move or a page.
+    fn set_up_path(&mut self, now: Instant, has_moved: bool) {
         match self.config.protocol {
             Protocol::Hawaii(_) => {
                 self.refresh_at = None;
@@ -124,13 +153,21 @@ impl Client {
                     first: 0,
                     attempts: 0,
                     retransmit_at: now,
+                    has_moved,
                 });
                 self.transmit(now);
             }
-            Protocol::CellularIp { .. } => {
-                self.refresh(now);
-                self.events.push_back(ClientEvent::Ready(interface));
-            }
+            Protocol::CellularIp { .. } => self.refresh(now),
+        }
+    }
+
+    /// Takes in a packet to or from the mobile, or a page: an idle mobile sets up its path.
+    pub fn be_active(&mut self, now: Instant) {
+        if self.attached.is_some()
+            && let Some(idle) = &mut self.idleness
+            && idle.be_active(now)
+        {
+            self.set_up_path(now, false);
         }
     }
 
@@ -144,13 +181,12 @@ impl Client {
         }
     }
 
-    /// Prepares an announced handoff to an interface; [`ClientEvent::Prepared`] follows. In a semisoft handoff packets
-    /// go to both base stations from then on: the request goes to the new one over the old link (the draft's indirect
-    /// semisoft handoff, for mobiles with one radio).
+    /// Prepares an announced handoff to an interface; [`ClientEvent::Prepared`] follows. In a semisoft handoff, and with
+    /// MNF, packets go to both base stations from then on: the request goes to the new one over the old link (the draft's
+    /// indirect semisoft handoff, for mobiles with one radio).
     pub fn prepare(&mut self, now: Instant, interface: InterfaceId) {
-        let semisoft = Protocol::CellularIp { semisoft: true };
         let next = self.base_station(interface);
-        let next = next.filter(|_| self.config.protocol == semisoft);
+        let next = next.filter(|_| self.config.protocol.prepares_handoffs());
         let (Some(next), Some((_, present))) = (next, self.attached) else {
             return self.events.push_back(ClientEvent::Prepared);
         };
@@ -169,14 +205,19 @@ impl Client {
     /// Takes in a packet for the mobile; returns any that is not a message.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let Some(bytes) = message_bytes(&packet) else {
+            self.be_active(now);
             return Some(packet);
         };
         let message = RouteMessage::decode(bytes).ok();
         let message = message.filter(|message| {
-            message.kind == RouteKind::Acknowledgment
-                && message.mobile == self.config.address
-                && is_signed(bytes, &self.config.key)
+            message.mobile == self.config.address && is_signed(bytes, &self.config.key)
         });
+        let kind = message.map(|message| message.kind);
+        if kind == Some(RouteKind::Page) && self.idleness.is_some() {
+            self.be_active(now);
+            return None;
+        }
+        let message = message.filter(|_| kind == Some(RouteKind::Acknowledgment));
         let is_answer = |message: &RouteMessage| {
             let first = self.pending.map(|pending| pending.first);
             let present = self.attached.map(|(_, address)| address);
@@ -186,9 +227,11 @@ impl Client {
         if !message.as_ref().is_some_and(is_answer) {
             self.refused += 1;
         } else if let Some((interface, base_station)) = self.attached {
-            self.pending = None;
+            let pending = self.pending.take();
             self.note_path(now, base_station);
-            self.events.push_back(ClientEvent::Ready(interface));
+            if pending.is_some_and(|pending| pending.has_moved) {
+                self.events.push_back(ClientEvent::Ready(interface));
+            }
         }
         None
     }
@@ -197,6 +240,9 @@ impl Client {
     fn note_path(&mut self, now: Instant, base_station: Ipv4Addr) {
         self.old = Some((base_station, now + self.config.refresh.saturating_mul(2)));
         self.refresh_at = Some(now + self.config.refresh);
+        if let Some(idle) = &mut self.idleness {
+            idle.note_path(now, self.config.refresh);
+        }
     }
 
     /// Sends the handoff, or the power-up of a mobile without a path in the domain.
@@ -224,15 +270,22 @@ impl Client {
         self.send(to, kind, (present, old), timestamp);
     }
 
-    /// Sends a route update, and repeats the request for copies.
+    /// Sends a paging update if the mobile is idle, otherwise a route update, and repeats the request for copies.
     fn refresh(&mut self, now: Instant) {
-        let Some((_, present)) = self.attached else {
+        let Some((interface, present)) = self.attached else {
             return;
         };
-        self.note_path(now, present);
+        let idle = self.idleness.as_mut().filter(|idle| idle.is_idle());
+        let kind = if let Some(idle) = idle {
+            self.refresh_at = Some(idle.note_update(now, interface));
+            RouteKind::PagingUpdate
+        } else {
+            self.note_path(now, present);
+            RouteKind::Update
+        };
         let timestamp = self.timestamp(now);
         let stations = (present, Ipv4Addr::UNSPECIFIED);
-        self.send(self.config.root, RouteKind::Update, stations, timestamp);
+        self.send(self.config.root, kind, stations, timestamp);
         self.request_copies(now);
     }
 
@@ -276,7 +329,8 @@ impl Client {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let retransmission = self.pending.map(|pending| pending.retransmit_at);
         let prepared = self.next.and_then(|(_, at)| at);
-        let all = [retransmission, self.refresh_at, prepared];
+        let idle = self.idleness.as_ref().and_then(Idleness::poll_timeout);
+        let all = [retransmission, self.refresh_at, prepared, idle];
         all.into_iter().flatten().min()
     }
 
@@ -286,7 +340,10 @@ impl Client {
         if is_due(self.pending.map(|pending| pending.retransmit_at)) {
             self.transmit(now);
         }
-        if is_due(self.refresh_at) {
+        let is_busy = self.pending.is_some() || self.next.is_some();
+        let idle = self.idleness.as_mut();
+        let is_idle = idle.is_some_and(|idle| idle.handle_timeout(now, is_busy));
+        if is_idle || is_due(self.refresh_at) {
             self.refresh(now);
         }
         if let Some((_, at)) = &mut self.next

@@ -1,9 +1,11 @@
 //! A router of a domain: changes its entries by the messages that pass, and forwards the mobiles' packets by them.
 
 mod held;
+mod messages;
+mod paging;
 
 use super::routes::Routes;
-use super::{PathSetup, Route, message_bytes, message_packet};
+use super::{PathSetup, Route, message_bytes};
 use crate::host::layer::{Arrival, Counters, Layer, Look, Neighbor, Rank, Step, Transmitted};
 use crate::host::{Discarded, RouteTable};
 use crate::interface::{InterfaceId, LinkEvent};
@@ -11,9 +13,10 @@ use crate::mobility::buffering::Held;
 use crate::mobility::clock::Clock;
 use crate::packet::{IpHeader, Packet};
 use crate::time::{Duration, Instant};
-use crate::wire::micro_mobility::{RouteKind, RouteMessage, is_signed, mobile_key};
 use core::net::{IpAddr, Ipv4Addr};
 use held::HeldPackets;
+use paging::Paging;
+pub use paging::PagingConfig;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Settings of a domain router.
@@ -33,6 +36,8 @@ pub struct DomainRouterConfig {
     pub route_lifetime: Duration,
     /// Largest number of bytes that are kept for a mobile whose link here is down, until its path leads elsewhere.
     pub buffer: u32,
+    /// Settings of paging; `None` if mobiles are always active.
+    pub paging: Option<PagingConfig>,
     /// Time of day.
     pub clock: Clock,
 }
@@ -56,6 +61,7 @@ pub struct DomainRouter {
     /// Handoffs that await the end of a forwarding path set-up: their timestamps, and the interfaces to the mobiles.
     arriving: BTreeMap<Ipv4Addr, (u64, InterfaceId)>,
     held: HeldPackets,
+    paging: Option<Paging>,
     outbox: VecDeque<Step>,
     refused: Refused,
     copies: u64,
@@ -70,6 +76,7 @@ impl DomainRouter {
             routes: Routes::new(config.route_lifetime),
             arriving: BTreeMap::new(),
             held: HeldPackets::new(config.buffer),
+            paging: config.paging.clone().map(Paging::new),
             outbox: VecDeque::new(),
             refused: Refused::default(),
             copies: 0,
@@ -89,142 +96,12 @@ impl DomainRouter {
         self.refused
     }
 
-    /// Takes in a message that has arrived, for this router or another.
-    fn handle_message(
-        &mut self,
-        now: Instant,
-        (interface, routes): (InterfaceId, &RouteTable),
-        is_own: bool,
-        bytes: &[u8],
-    ) -> Look {
-        let message = RouteMessage::decode(bytes).ok();
-        let message = message.filter(|read| self.config.mobiles.contains_key(&read.mobile));
-        let Some(message) = message else {
-            // Another domain's message passes, as do others' datagrams to this port.
-            self.refused.malformed += u64::from(is_own);
-            return if is_own { Look::Drop } else { Look::Pass };
-        };
-        if !is_signed(bytes, &self.key(message.mobile)) {
-            self.refused.not_authentic += 1;
-            return Look::Drop;
-        }
-        let is_timely = self.config.clock.is_near(message.timestamp, now)
-            && self.routes.is_news(message.mobile, message.timestamp);
-        if !is_timely {
-            self.refused.old += 1;
-            return Look::Drop;
-        }
-        match self.change(now, (interface, routes), is_own, message) {
-            Some(()) => Look::Learn,
-            None => {
-                self.refused.malformed += 1;
-                Look::Drop
-            }
-        }
-    }
-
-    /// Makes the change of a message; `None` if the message makes no sense here.
-    fn change(
-        &mut self,
-        now: Instant,
-        (interface, routes): (InterfaceId, &RouteTable),
-        is_own: bool,
-        message: RouteMessage,
-    ) -> Option<()> {
-        let RouteMessage {
-            kind,
-            mobile,
-            new_base_station,
-            old_base_station,
-            timestamp,
-        } = message;
-        let way = || routes.lookup(new_base_station.into());
-        let here = [Ipv4Addr::UNSPECIFIED, self.config.address];
-        let is_elsewhere = !here.contains(&old_base_station);
-        match (kind, is_own) {
-            (RouteKind::Update, _) => self.set(now, &message, interface),
-            (RouteKind::PowerUp | RouteKind::NonForwarding, _) => {
-                self.set(now, &message, interface);
-                if is_own {
-                    self.acknowledge(message);
-                }
-            }
-            (RouteKind::Semisoft, _) => self.routes.add(now, mobile, timestamp, interface),
-            (RouteKind::SemisoftRequest, true) => {
-                let air = *self.config.mobiles.get(&mobile)?;
-                self.routes.add(now, mobile, timestamp, air?);
-                if self.config.address != self.config.root {
-                    self.send(self.config.root, RouteKind::Semisoft, message);
-                }
-            }
-            (RouteKind::Handoff, true) if is_elsewhere => match self.config.path_setup? {
-                PathSetup::UnicastNonForwarding => {
-                    self.set(now, &message, interface);
-                    self.send(old_base_station, RouteKind::NonForwarding, message);
-                }
-                PathSetup::MultipleStreamForwarding => {
-                    self.arriving.insert(mobile, (timestamp, interface));
-                    self.send(old_base_station, RouteKind::ForwardingRequest, message);
-                }
-            },
-            (RouteKind::ForwardingRequest, true) => {
-                self.set(now, &message, way()?);
-                self.send(new_base_station, RouteKind::Forwarding, message);
-            }
-            (RouteKind::Forwarding, false) => self.set(now, &message, way()?),
-            (RouteKind::Forwarding, true) => {
-                let (_, air) = self
-                    .arriving
-                    .remove(&mobile)
-                    .filter(|(arrived, _)| *arrived == timestamp)?;
-                self.set(now, &message, air);
-                self.acknowledge(message);
-            }
-            (RouteKind::Handoff, true) | (RouteKind::Acknowledgment, true) => return None,
-            (
-                RouteKind::SemisoftRequest
-                | RouteKind::Handoff
-                | RouteKind::ForwardingRequest
-                | RouteKind::Acknowledgment,
-                false,
-            ) => {}
-        }
-        Some(())
-    }
-
-    /// Leads a mobile's packets to an interface, beginning with those that were held.
-    fn set(&mut self, now: Instant, message: &RouteMessage, interface: InterfaceId) {
-        self.routes
-            .set(now, message.mobile, message.timestamp, interface);
-        let released = self.held.release(now, message.mobile);
-        let steps = released
-            .into_iter()
-            .map(|packet| Step::Send(interface, packet));
-        self.outbox.extend(steps);
-    }
-
-    fn acknowledge(&mut self, message: RouteMessage) {
-        self.send(message.mobile, RouteKind::Acknowledgment, message);
-    }
-
-    /// Sends a message with the contents of another.
-    fn send(&mut self, destination: Ipv4Addr, kind: RouteKind, contents: RouteMessage) {
-        let message = RouteMessage { kind, ..contents };
-        let ends = (self.config.address, destination);
-        let packet = message_packet(ends, &message, &self.key(message.mobile));
-        self.outbox.push_back(Step::Originate(packet));
-    }
-
-    fn key(&self, mobile: Ipv4Addr) -> [u8; 16] {
-        mobile_key(&self.config.network_key, mobile)
-    }
-
-    /// Sends a packet by its mobile's entry, or holds it; returns one without an entry.
-    fn forward(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
+    /// Sends a packet that has come by an interface by its mobile's entry, or holds it; returns one without an entry.
+    fn forward(&mut self, now: Instant, from: InterfaceId, packet: Packet) -> Option<Packet> {
         let IpAddr::V4(mobile) = packet.ip.destination else {
             return Some(packet);
         };
-        let Some(route) = self.routes.get(mobile) else {
+        let Some(route) = self.routes.look_up(now, mobile) else {
             return Some(packet);
         };
         let packet = self.held.take(now, mobile, packet)?;
@@ -232,7 +109,7 @@ impl DomainRouter {
             self.copies += 1;
             self.outbox.push_back(Step::Send(second, packet.clone()));
         }
-        self.outbox.push_back(Step::Send(route.interface, packet));
+        self.outbox.push_back(Step::Send(route.after(from), packet));
         None
     }
 
@@ -241,7 +118,9 @@ impl DomainRouter {
         let IpAddr::V4(mobile) = ip.destination else {
             return false;
         };
-        self.config.mobiles.contains_key(&mobile)
+        // With paging, the packet ends in `input`.
+        self.paging.is_none()
+            && self.config.mobiles.contains_key(&mobile)
             && self.routes.get(mobile).is_none()
             && routes.lookup(ip.destination) == Some(interface)
     }
@@ -280,7 +159,9 @@ impl Layer for DomainRouter {
     }
 
     fn takes(&self, ip: &IpHeader) -> bool {
-        matches!(ip.destination, IpAddr::V4(to) if self.routes.get(to).is_some())
+        let is_paged =
+            |to: &Ipv4Addr| self.paging.is_some() && self.config.mobiles.contains_key(to);
+        matches!(ip.destination, IpAddr::V4(to) if self.routes.get(to).is_some() || is_paged(&to))
     }
 
     fn input(&mut self, now: Instant, arrival: Arrival, mut packet: Packet) -> Option<Packet> {
@@ -299,15 +180,22 @@ impl Layer for DomainRouter {
             return None;
         }
         packet.ip.hop_limit -= 1;
-        self.forward(now, packet)
+        let packet = self.forward(now, arrival.interface, packet)?;
+        if self.goes_up(arrival.interface, &packet.ip) {
+            return Some(packet);
+        }
+        let lost = self.page(now, packet);
+        self.no_route += u64::from(lost.is_some());
+        None
     }
 
     fn output(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
-        self.forward(now, packet)
+        self.forward(now, self.rank().interface(), packet)
     }
 
     fn transmit(&mut self, now: Instant, packet: Packet) -> Transmitted {
-        if self.forward(now, packet).is_none() {
+        let packet = self.forward(now, self.rank().interface(), packet);
+        if packet.and_then(|packet| self.page(now, packet)).is_none() {
             return Transmitted::Kept;
         }
         self.no_route += 1;
@@ -335,17 +223,26 @@ impl Layer for DomainRouter {
     }
 
     fn poll_held(&mut self) -> Option<Held> {
-        self.held.poll_told()
+        let paged = self.paging.as_mut();
+        self.held
+            .poll_told()
+            .or_else(|| paged.and_then(Paging::poll_told))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.routes.poll_timeout()
+        let paging = self.paging.as_ref().and_then(Paging::poll_timeout);
+        self.routes.poll_timeout().into_iter().chain(paging).min()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         for mobile in self.routes.expire(now) {
             self.held.drop_all(mobile);
             self.arriving.remove(&mobile);
+        }
+        let paging = self.paging.as_mut();
+        let again = paging.map(|paging| paging.handle_timeout(now));
+        for mobile in again.into_iter().flatten() {
+            self.send_page(now, mobile);
         }
     }
 
@@ -361,9 +258,13 @@ impl Layer for DomainRouter {
             hop_limit: self.hop_limit,
             ..Discarded::default()
         };
+        let mut buffered = self.held.counts();
+        if let Some(paging) = &self.paging {
+            buffered.add(paging.counts());
+        }
         Counters {
             discarded,
-            buffered: self.held.counts(),
+            buffered,
             copies: self.copies,
         }
     }

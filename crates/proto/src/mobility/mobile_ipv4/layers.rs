@@ -146,7 +146,10 @@ impl Layer for Mobile {
 
     fn output(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         match packet.ip.destination.is_ipv4() {
-            true => self.node.send(now, packet),
+            true => {
+                self.domains.be_active(now);
+                self.node.send(now, packet)
+            }
             false => Some(packet),
         }
     }

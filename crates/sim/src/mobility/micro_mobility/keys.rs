@@ -19,6 +19,14 @@ pub struct RawDomain {
     pub routers: Vec<String>,
     /// Time between a mobile's route updates; entries live for three times as long. Default "1 s"; with HAWAII "30 s".
     pub refresh: Option<PositiveTime>,
+    /// Time without packets after which a mobile is idle: it refreshes no path, and is paged. Default: mobiles are always
+    /// active.
+    pub active_timeout: Option<PositiveTime>,
+    /// Time between an idle mobile's paging updates; paging entries live for three times as long. Default "60 s".
+    pub paging_update: Option<PositiveTime>,
+    /// Routers with paging entries beside the root. The branches below each of them are paging areas; a router without
+    /// entries sends what is for an idle mobile to all routers below. Default: none.
+    pub paging_routers: Option<Vec<String>>,
 }
 
 fn add_protocols(schema: &mut Schema) {
@@ -58,13 +66,18 @@ pub struct RawHawaii {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RawPathSetup {
+    /// Multicast non-forwarding: as "unf", but for 100 ms the crossover router sends to both base stations; an announced
+    /// handover is prepared as a semisoft one of Cellular IP.
+    Mnf,
     /// Multiple stream forwarding: from the old base station on, which forwards what still reaches it.
     Msf,
+    /// Single stream forwarding: all packets turn round at the old base station, in their order, until the path is set up.
+    Ssf,
     /// Unicast non-forwarding: from the new base station on, so that the crossover router diverts packets early.
     Unf,
 }
 
-/// Cellular IP (draft-ietf-mobileip-cellularip-00), for mobiles that are always active.
+/// Cellular IP (draft-ietf-mobileip-cellularip-00).
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawCellularIp {
     /// Kind of handoffs. Default "hard".

@@ -1,6 +1,7 @@
 //! Micro-mobility domains in the laboratory.
 
 mod keys;
+mod paging;
 mod resolve;
 mod set_up;
 
@@ -8,6 +9,7 @@ use crate::scenario::model::NodeIndex;
 use baton_proto::mobility::micro_mobility::Protocol;
 use baton_proto::time::Duration;
 pub use keys::RawDomain;
+pub use paging::Paging;
 pub(super) use resolve::{check_mobiles, domains};
 
 /// A domain.
@@ -25,6 +27,8 @@ pub struct Domain {
     pub refresh: Duration,
     /// Bytes that a base station keeps for a mobile whose link is down.
     pub buffer: u32,
+    /// Settings of paging; `None` if mobiles are always active.
+    pub paging: Option<Paging>,
 }
 
 impl Domain {
@@ -40,6 +44,6 @@ impl Domain {
 
     /// Returns true if it prepares handovers.
     pub(super) fn prepares_handovers(&self) -> bool {
-        self.protocol == Protocol::CellularIp { semisoft: true }
+        self.protocol.prepares_handoffs()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Domain;
 use super::keys::{RawDomain, RawDomainProtocol, RawHandoff, RawPathSetup};
+use super::paging::paging;
 use crate::scenario::document::Path;
 use crate::scenario::error::quoted;
 use crate::scenario::model::{LinkIndex, Mobile, NodeIndex};
@@ -33,7 +34,9 @@ pub(in crate::mobility) fn domains(
         let (protocol, refresh, buffer) = match &raw.protocol {
             RawDomainProtocol::Hawaii(own) => {
                 let scheme = match own.path_setup.unwrap_or(RawPathSetup::Unf) {
+                    RawPathSetup::Mnf => PathSetup::MulticastNonForwarding,
                     RawPathSetup::Msf => PathSetup::MultipleStreamForwarding,
+                    RawPathSetup::Ssf => PathSetup::SingleStreamForwarding,
                     RawPathSetup::Unf => PathSetup::UnicastNonForwarding,
                 };
                 let buffer = own.buffer.map_or(0, |size| size.0);
@@ -48,6 +51,7 @@ pub(in crate::mobility) fn domains(
             name: name.clone(),
             protocol,
             root,
+            paging: paging(raw, &path, &routers, links, report),
             routers,
             refresh: raw.refresh.map_or(refresh, |time| time.0),
             buffer: u32::try_from(buffer).unwrap_or(u32::MAX),

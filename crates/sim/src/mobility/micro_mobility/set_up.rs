@@ -11,14 +11,11 @@ use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::clock::Clock;
 use baton_proto::mobility::micro_mobility::{
-    Client, ClientConfig, DomainRouter, DomainRouterConfig, Protocol,
+    Client, ClientConfig, DomainRouter, DomainRouterConfig, LIFETIME, Protocol,
 };
 use baton_proto::wire::micro_mobility::mobile_key;
 use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
-
-/// Lifetime of entries in refresh intervals (as RFC 2205 section 3.7 has K = 3: two lost messages do no harm).
-const LIFETIME: u64 = 3;
 
 /// A mobile in a domain.
 struct Visit {
@@ -68,8 +65,11 @@ impl World {
         let client = |domain: &Domain| {
             let visit = self.visit(number, domain)?;
             let links = visit.links.iter();
-            let base_stations = links
-                .map(|&(link, router, _)| (self.net.interface(node, link), address_of(router)));
+            let links = links.map(|&(link, router, _)| (self.net.interface(node, link), router));
+            let links: Vec<_> = links.collect();
+            let base_stations = links.iter();
+            let base_stations =
+                base_stations.map(|&(interface, router)| (interface, address_of(router)));
             Some(Client::new(ClientConfig {
                 address: visit.address,
                 root: address_of(domain.root.0),
@@ -77,6 +77,7 @@ impl World {
                 protocol: domain.protocol,
                 refresh: domain.refresh,
                 base_stations: base_stations.collect(),
+                idle: self.idleness(domain, &links),
                 clock: Clock::default(),
             }))
         };
@@ -131,6 +132,7 @@ impl World {
             mobiles,
             route_lifetime: domain.refresh.saturating_mul(LIFETIME),
             buffer: domain.buffer,
+            paging: self.paging_at(domain, node),
             clock: Clock::default(),
         }
     }

@@ -63,17 +63,113 @@ fn msf_changes_entries_from_the_old_base_station_on() {
     assert_eq!(domain.phone().events.last(), Some(&(at(1_100), ready)));
 }
 
+/// SSF: the same way as MSF, but R1 and the crossover router only send on what has turned round below them (the second
+/// of their ways here). Then the new base station has the crossover router change its entry, after two more hops.
+#[test]
+fn ssf_turns_packets_round_at_the_old_base_station() {
+    let mut domain = settled(SSF);
+    domain.attach(NEW);
+    let changes = domain.changes(Duration::from_millis(200));
+    assert_eq!(
+        changes,
+        [
+            (50, OLD, vec![R1]),
+            (60, R1, vec![OLD, R0]),
+            (70, R0, vec![R1, R2]),
+            (80, R2, vec![NEW]),
+            (90, NEW, vec![MOBILE]),
+            (110, R0, vec![R2]),
+        ]
+    );
+    let ready = ClientEvent::Ready(interface(MOBILE, NEW));
+    assert_eq!(domain.phone().events.last(), Some(&(at(1_100), ready)));
+}
+
+/// MNF: up to the crossover router as UNF, which sends to both; nothing changes below it. The old base station's
+/// acknowledgment goes to the new one.
+#[test]
+fn mnf_changes_entries_up_to_the_crossover_router() {
+    let mut domain = settled(MNF);
+    domain.attach(NEW);
+    let changes = domain.changes(Duration::from_millis(200));
+    assert_eq!(
+        changes,
+        [
+            (10, NEW, vec![MOBILE]),
+            (20, R2, vec![NEW]),
+            (30, R0, vec![R2, R1]),
+        ]
+    );
+    let ready = ClientEvent::Ready(interface(MOBILE, NEW));
+    assert_eq!(domain.phone().events.last(), Some(&(at(1_100), ready)));
+}
+
+/// MSF's stream falls apart into three, as of the old base station, of R1 and of the crossover router. SSF's stays whole
+/// until the first packet by the direct path, which takes 30 ms from the crossover router, overtakes those on the
+/// detour. The non-forwarding schemes change nothing in the order.
+#[test]
+fn the_order_of_packets_depends_on_the_scheme() {
+    for (protocol, streams) in [(MSF, 3), (SSF, 2), (UNF, 1), (MNF, 1)] {
+        let mut domain = settled(protocol);
+        domain.stream_until(at(2_000));
+        domain.attach(NEW);
+        domain.stream_until(at(2_139));
+        let until_direct = domain.streams();
+        domain.stream_until(at(3_000));
+        domain.net.run_for(Duration::from_secs(1));
+        assert_eq!(domain.streams(), streams, "{protocol:?}");
+        if protocol == SSF {
+            assert_eq!(until_direct, 1);
+        }
+    }
+}
+
+/// A mobile that hears both base stations gets each packet of 100 ms twice with MNF.
+#[test]
+fn mnf_sends_to_both_base_stations_for_a_while() {
+    let mut domain = settled(MNF);
+    domain.stream_until(at(2_000));
+    domain.air().hears_both = true;
+    domain.attach(NEW);
+    domain.stream_until(at(3_000));
+    domain.net.run_for(Duration::from_secs(1));
+    let (lost, doubled) = domain.lost_and_doubled();
+    assert_eq!(lost, 0);
+    assert!((99..=101).contains(&doubled), "{doubled} doubled");
+    let copies = domain.router(R0).counters().copies;
+    assert_eq!(copies, doubled as u64);
+}
+
+/// An announced handoff with MNF has copies made ahead of it, as a semisoft one, and loses nothing.
+#[test]
+fn an_announced_mnf_handoff_loses_nothing() {
+    let mut domain = settled(MNF);
+    domain.stream_until(at(2_000));
+    let now = domain.net.now();
+    let to = interface(MOBILE, NEW);
+    domain.phone().client.prepare(now, to);
+    domain.net.settle();
+    domain.stream_until(at(2_200));
+    let prepared = (at(2_100), ClientEvent::Prepared);
+    assert!(domain.phone().events.contains(&prepared));
+    domain.attach(NEW);
+    domain.stream_until(at(3_000));
+    domain.net.run_for(Duration::from_secs(1));
+    assert_eq!(domain.lost_and_doubled(), (0, 0));
+}
+
 /// UNF loses what passes the crossover router until the message arrives there, and what is then still below it on the
 /// old side.
 #[test]
 fn unf_loses_a_round_trip_to_the_crossover_router() {
     assert_a_round_trip_is_lost(UNF);
+    assert_a_round_trip_is_lost(MNF);
 }
 
 /// With a mobile that hears both for longer than 50 ms, none.
 #[test]
 fn a_mobile_that_hears_both_base_stations_loses_nothing() {
-    for protocol in [UNF, MSF, HARD] {
+    for protocol in [UNF, MSF, SSF, HARD] {
         let mut domain = settled(protocol);
         domain.stream_until(at(2_000));
         domain.air().hears_both = true;
@@ -84,12 +180,18 @@ fn a_mobile_that_hears_both_base_stations_loses_nothing() {
     }
 }
 
-/// MSF's old base station forwards what reaches it after the mobile has left, if it keeps these packets: none is lost.
+/// The old base station of MSF and SSF forwards what reaches it after the mobile has left, if it keeps these packets: none is lost.
 /// Without the buffer, those of 50 ms are: until the request has come from the mobile, over the crossover router.
 #[test]
-fn msf_forwards_what_the_old_base_station_keeps() {
-    for (buffer, expected) in [(0, 49..=51), (64_000, 0..=0)] {
-        let mut domain = Domain::with(MSF, |config| config.buffer = buffer);
+fn forwarding_schemes_lose_nothing_that_the_old_base_station_keeps() {
+    let cases = [
+        (MSF, 0, 49..=51),
+        (MSF, 64_000, 0..=0),
+        (SSF, 0, 49..=51),
+        (SSF, 64_000, 0..=0),
+    ];
+    for (protocol, buffer, expected) in cases {
+        let mut domain = Domain::with(protocol, |config| config.buffer = buffer);
         domain.attach(OLD);
         domain.net.run_until(at(1_000));
         domain.stream_until(at(2_000));
@@ -100,6 +202,7 @@ fn msf_forwards_what_the_old_base_station_keeps() {
         let (lost, doubled) = domain.lost_and_doubled();
         assert!(expected.contains(&lost), "{lost} lost with {buffer} B");
         assert_eq!(doubled, 0);
+        assert!(protocol == MSF || domain.streams() == 2);
         let old = domain.router(OLD).counters();
         assert_eq!(old.buffered.held, old.buffered.released);
         assert_eq!(old.buffered.held > 0, buffer > 0);
@@ -109,7 +212,7 @@ fn msf_forwards_what_the_old_base_station_keeps() {
 /// After the mobile's return, from the other side.
 #[test]
 fn a_mobile_comes_and_goes() {
-    for protocol in [UNF, MSF, HARD, SEMISOFT] {
+    for protocol in [UNF, MSF, SSF, MNF, HARD, SEMISOFT] {
         let mut domain = settled(protocol);
         for base_station in [NEW, OLD, NEW, OLD] {
             domain.attach(base_station);

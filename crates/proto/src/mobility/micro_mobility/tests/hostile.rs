@@ -77,7 +77,7 @@ fn a_message_must_be_readable_signed_and_new() {
 /// a later one, so that packets do not move.
 #[test]
 fn a_repeated_message_does_not_move_the_path() {
-    for protocol in [UNF, MSF, HARD] {
+    for protocol in [UNF, MSF, SSF, MNF, HARD] {
         let mut domain = settled(protocol);
         let heard: Vec<Packet> = domain
             .net
@@ -99,7 +99,7 @@ fn a_repeated_message_does_not_move_the_path() {
 /// Handoffs of the mobile's past, repeated after its return.
 #[test]
 fn a_repeated_handoff_does_not_move_the_path() {
-    for protocol in [UNF, MSF] {
+    for protocol in [UNF, MSF, SSF, MNF] {
         let mut domain = settled(protocol);
         domain.attach(NEW);
         domain.net.run_for(Duration::from_millis(500));
@@ -169,10 +169,10 @@ proptest! {
     /// next handoff all is well.
     #[test]
     fn no_message_panics_or_outlives_a_handoff(
-        kind in 1_u8..10,
+        kind in 1_u8..14,
         to in ROOT..=NEW,
         stations in (OUTSIDE..=MOBILE, OUTSIDE..=MOBILE),
-        protocol in prop::sample::select(vec![UNF, MSF, HARD, SEMISOFT]),
+        protocol in prop::sample::select(vec![UNF, MSF, SSF, MNF, HARD, SEMISOFT]),
     ) {
         let mut domain = settled(protocol);
         let message = RouteMessage {

@@ -6,10 +6,10 @@ use super::*;
 /// retransmissions or two refreshes, and stays so.
 #[test]
 fn the_path_converges_after_any_two_losses() {
-    for protocol in [UNF, MSF, HARD, SEMISOFT] {
-        // A handoff takes ten hops of messages at most; later ones are refreshes.
-        for first in 0..16 {
-            for second in first..16 {
+    for protocol in [UNF, MSF, SSF, MNF, HARD, SEMISOFT] {
+        // A handoff and its preparation take eighteen hops of messages at most; later ones are refreshes.
+        for first in 0..20 {
+            for second in first..20 {
                 let mut domain = Domain::new(protocol);
                 domain.attach(OLD);
                 domain.net.run_until(at(1_000));
@@ -38,7 +38,7 @@ fn the_path_converges_after_any_two_losses() {
 /// root.
 #[test]
 fn a_mobile_turns_to_the_root_when_handoffs_fail() {
-    for protocol in [UNF, MSF] {
+    for protocol in [UNF, MSF, SSF, MNF] {
         let mut domain = Domain::new(protocol);
         domain.attach(OLD);
         domain.net.run_until(at(1_000));

@@ -10,6 +10,7 @@ mod cellular_ip;
 mod hawaii;
 mod hostile;
 mod losses;
+mod paging;
 
 use super::*;
 use crate::host::Host;
@@ -53,6 +54,8 @@ const NETWORK_KEY: [u8; 16] = [7; 16];
 
 const UNF: Protocol = Protocol::Hawaii(PathSetup::UnicastNonForwarding);
 const MSF: Protocol = Protocol::Hawaii(PathSetup::MultipleStreamForwarding);
+const SSF: Protocol = Protocol::Hawaii(PathSetup::SingleStreamForwarding);
+const MNF: Protocol = Protocol::Hawaii(PathSetup::MulticastNonForwarding);
 const HARD: Protocol = Protocol::CellularIp { semisoft: false };
 const SEMISOFT: Protocol = Protocol::CellularIp { semisoft: true };
 
@@ -123,6 +126,7 @@ fn router_config(router: usize, protocol: Protocol) -> DomainRouterConfig {
         mobiles: [(CARE_OF, air.then(|| interface(router, MOBILE)))].into(),
         route_lifetime: Duration::from_secs(6),
         buffer: 0,
+        paging: None,
         clock: Clock::default(),
     }
 }
@@ -202,6 +206,15 @@ impl Domain {
 
     /// Creates a domain whose routers' settings are changed.
     fn with(protocol: Protocol, change: impl Fn(&mut DomainRouterConfig)) -> Domain {
+        Domain::with_idle(protocol, change, None)
+    }
+
+    /// Creates one whose mobile may be idle, too.
+    fn with_idle(
+        protocol: Protocol,
+        change: impl Fn(&mut DomainRouterConfig),
+        idle: Option<IdleConfig>,
+    ) -> Domain {
         let mut hosts: Vec<Host> = (0..=MOBILE)
             .map(|host| Host::new(address(host), [host as u8 + 1; 16]))
             .collect();
@@ -235,6 +248,7 @@ impl Domain {
             base_stations: [OLD, NEW]
                 .map(|at| (interface(MOBILE, at), v4(at)))
                 .to_vec(),
+            idle,
             clock: Clock::default(),
         });
         hosts[MOBILE].add_layer(Phone {
@@ -328,12 +342,26 @@ impl Domain {
         (usize::from(sent) - times.len(), doubled)
     }
 
+    /// Returns the least number of streams, each in order, that make up the requests in the order of their arrival.
+    fn streams(&mut self) -> usize {
+        let mut last = Vec::<u16>::new();
+        for &(_, number) in &self.phone().received {
+            let before = last.iter_mut().filter(|last| **last < number).max();
+            match before {
+                Some(last) => *last = number,
+                None => last.push(number),
+            }
+        }
+        last.len()
+    }
+
     /// Returns the next host to which each router sends the mobile's packets.
     fn ways(&mut self) -> BTreeMap<usize, Vec<usize>> {
         let mut ways = BTreeMap::new();
         for router in ROUTERS {
             if let Some(route) = self.router(router).route(CARE_OF) {
-                let interfaces = [Some(route.interface), route.second];
+                let turned = route.turned.map(|(_, to)| to);
+                let interfaces = [Some(route.interface), route.second, turned];
                 let to = |out: InterfaceId| {
                     let mut all = OUTSIDE..=MOBILE;
                     let is_there = |&to: &usize| {

@@ -54,6 +54,13 @@ impl Domains {
         self.clients.iter_mut().for_each(Client::stay);
     }
 
+    /// Takes in a packet of the mobile's own: it is active in the domain where it is.
+    pub fn be_active(&mut self, now: Instant) {
+        for client in &mut self.clients {
+            client.be_active(now);
+        }
+    }
+
     /// Returns true for a care-of address in a domain.
     pub fn have(&self, address: IpAddr) -> bool {
         let mut clients = self.clients.iter();

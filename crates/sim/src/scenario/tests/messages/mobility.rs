@@ -518,6 +518,18 @@ fn mistakes_in_micro_mobility_are_told() {
             "micro_mobility.campus: \"laptop\" is a mobile; expected routers that do not move",
         ),
         (
+            with(
+                r#"protocol = "hawaii", root = "agent", routers = ["router"], paging_update = "9 s""#,
+            ),
+            "micro_mobility.campus.paging_update: no mobile is ever idle; expected `active_timeout`, too",
+        ),
+        (
+            with(
+                r#"protocol = "hawaii", root = "agent", routers = ["router"], active_timeout = "9 s", paging_routers = ["agent"]"#,
+            ),
+            "micro_mobility.campus.paging_routers[0]: \"agent\" is not in `routers`; expected routers below the domain's root",
+        ),
+        (
             with(r#"protocol = "hawaii", root = "hub", routers = []"#).replace(
                 "[mobiles",
                 "links.far = { between = [\"agent\", \"hub\"], kind = \"wired\" }\n[mobiles",
