@@ -338,10 +338,16 @@ impl Payload {
                 offset,
                 length,
             } => {
-                out.extend(
-                    (0..u64::from(*length))
-                        .map(|index| pattern_byte(*stream, offset.wrapping_add(index))),
-                );
+                let (mut position, mut left) = (*offset, u64::from(*length));
+                while left > 0 {
+                    let count = left.min(STREAM_BIT - position % STREAM_BIT);
+                    let first = mixed(*stream, position);
+                    out.extend((0..count).map(|index| {
+                        (first.wrapping_add(index.wrapping_mul(MULTIPLIER)) >> 56) as u8
+                    }));
+                    position = position.wrapping_add(count);
+                    left -= count;
+                }
             }
         }
     }
@@ -350,8 +356,17 @@ impl Payload {
 /// Returns the byte at `position` of pattern `stream`. Neighbouring bytes, packets and streams differ, so that a
 /// comparison detects misplaced or repeated ranges.
 pub const fn pattern_byte(stream: u32, position: u64) -> u8 {
-    let mixed = (position ^ ((stream as u64) << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (mixed >> 56) as u8
+    (mixed(stream, position) >> 56) as u8
+}
+
+/// Lowest bit of a position that a stream's number changes. Below it the mixed values of neighbouring positions differ by
+/// the multiplier.
+const STREAM_BIT: u64 = 1 << STREAM_SHIFT;
+const STREAM_SHIFT: u32 = 40;
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+const fn mixed(stream: u32, position: u64) -> u64 {
+    (position ^ ((stream as u64) << STREAM_SHIFT)).wrapping_mul(MULTIPLIER)
 }
 
 impl Packet {

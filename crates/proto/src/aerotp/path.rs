@@ -9,7 +9,7 @@ use crate::rate::DataRate;
 use crate::time::{Duration, Instant};
 use crate::wire::aerotp::ErrorRate;
 use core::net::IpAddr;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A path by its place in its connection; the first is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,8 +44,16 @@ pub(super) struct Path {
     pub arrivals: Arrivals,
     /// Bit error rate towards the peer, as the peer measures it.
     pub peer_error_rate: ErrorRate,
-    /// Formats of packets without data, and with data, with the error rate and MTU for which each was chosen.
-    choices: [Option<((ErrorRate, u32), Choice)>; 2],
+    choices: Choices,
+}
+
+/// Packet formats chosen so far, by error rate: a measured rate goes to and fro between a few steps, and each choice
+/// weighs a thousand formats.
+#[derive(Debug, Default)]
+struct Choices {
+    /// The MTU and the length of the IP header for which they were chosen.
+    lengths: (u32, u32),
+    by_rate: BTreeMap<ErrorRate, Choice>,
 }
 
 impl Path {
@@ -66,7 +74,7 @@ impl Path {
             silent: None,
             arrivals: Arrivals::default(),
             peer_error_rate: ErrorRate::NONE,
-            choices: [None; 2],
+            choices: Choices::default(),
         }
     }
 
@@ -77,15 +85,18 @@ impl Path {
             true => self.peer_error_rate,
             false => self.peer_error_rate.max(self.arrivals.meter.rate()),
         };
-        let (key, ip_header) = ((rate, self.mtu), self.ip_header());
-        match &mut self.choices[usize::from(with_data)] {
-            Some((of, choice)) if *of == key => *choice,
-            other => {
-                let choice = choose(rate, key.1, ip_header, PLAIN_HEADER);
-                *other = Some((key, choice));
-                choice
-            }
+        let lengths = (self.mtu, self.ip_header());
+        let choose = || choose(rate, lengths.0, lengths.1, PLAIN_HEADER);
+        if rate == ErrorRate::NONE {
+            return choose();
         }
+        if self.choices.lengths != lengths {
+            self.choices = Choices {
+                lengths,
+                by_rate: BTreeMap::new(),
+            };
+        }
+        *self.choices.by_rate.entry(rate).or_insert_with(choose)
     }
 
     /// Returns true if data may be sent over it while others may be, too.
@@ -129,5 +140,27 @@ impl Path {
         const STANDSTILL: Duration = Duration::from_secs(1);
         let time = self.rate.rate().transmission_time(bits);
         self.free_at = start + time.unwrap_or(STANDSTILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The MTU is part of what a format is chosen for: a format for a longer packet would not fit.
+    #[test]
+    fn a_format_is_chosen_anew_when_the_mtu_changes_and_comes_back_with_its_rate() {
+        let addresses = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
+        let mut path = Path::new(addresses, 1500, DataRate::from_bits_per_second(1_000_000));
+        for mtu in [1500, 576, 1500] {
+            path.mtu = mtu;
+            for code in [180, 150, 0, 180, 120, 150] {
+                path.peer_error_rate = ErrorRate::from_code(code);
+                let fresh = choose(path.peer_error_rate, mtu, 20, PLAIN_HEADER);
+                assert_eq!(path.choice(true), fresh, "{mtu} {code}");
+                assert!(fresh.packet <= mtu);
+            }
+            assert_eq!(path.choices.by_rate.len(), 3);
+        }
     }
 }

@@ -38,7 +38,8 @@ pub fn block_failure(loss: f64, sources: u8, repairs: u8) -> f64 {
 }
 
 /// Returns P(X > `most`) for X successes in `trials`, each with `probability`; `log_failure` is ln(1 - `probability`),
-/// known more accurately than the difference. The sum begins at its largest term, so that no significant term is lost.
+/// known more accurately than the difference. The sum begins at its largest term, so that no significant term is lost, and
+/// ends on either side at the first term too small to change it: the terms beyond are smaller still.
 fn more_than(most: usize, trials: usize, probability: f64, log_failure: f64) -> f64 {
     if probability <= 0.0 || most >= trials {
         return 0.0;
@@ -57,11 +58,17 @@ fn more_than(most: usize, trials: usize, probability: f64, log_failure: f64) -> 
     let mut above = term;
     for k in largest..trials {
         above *= (trials - k) as f64 / (k + 1) as f64 * odds;
+        if sum + above == sum {
+            break;
+        }
         sum += above;
     }
     let mut below = term;
     for k in (most + 2..=largest).rev() {
         below *= k as f64 / (trials - k + 1) as f64 / odds;
+        if sum + below == sum {
+            break;
+        }
         sum += below;
     }
     sum

@@ -529,15 +529,22 @@ fn damage_that_spares_the_payload_leaves_it_a_pattern() {
 }
 
 #[test]
-fn a_pattern_at_the_end_of_its_stream_goes_on() {
-    let mut out = Vec::new();
-    Payload::Pattern {
-        stream: 1,
-        offset: u64::MAX,
-        length: 2,
+fn a_pattern_is_byte_for_byte_what_its_stream_has_there_also_at_the_ends_of_its_parts() {
+    for offset in [0, 1_234_567, (1 << 40) - 700, (5 << 40) - 1, u64::MAX - 99] {
+        for stream in [0, 1, u32::MAX] {
+            let length = 1400;
+            let mut out = Vec::new();
+            let pattern = Payload::Pattern {
+                stream,
+                offset,
+                length,
+            };
+            pattern.copy_into(&mut out);
+            let positions = (0..u64::from(length)).map(|index| offset.wrapping_add(index));
+            let bytes = positions.map(|position| pattern_byte(stream, position));
+            assert_eq!(out, bytes.collect::<Vec<u8>>());
+        }
     }
-    .copy_into(&mut out);
-    assert_eq!(out, [pattern_byte(1, u64::MAX), pattern_byte(1, 0)]);
 }
 
 proptest! {

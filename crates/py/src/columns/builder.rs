@@ -103,12 +103,13 @@ impl Builder {
             .map(|place| names.value(place))
             .map(|name| (!name.is_empty()).then(|| self.code_of(name)))
             .collect();
+        self.values.reserve(rows.count * size_of::<i32>());
         for row in rows.all() {
             let code = match column.key(row).and_then(|key| codes.get(key)) {
                 Some(&code) => code.unwrap_or_else(|| self.code_of("")),
                 None => -1,
             };
-            self.values.extend(code.to_ne_bytes());
+            self.values.extend_from_slice(&code.to_ne_bytes());
         }
     }
 
@@ -157,6 +158,12 @@ impl Builder {
         }
         let is_known = array.null_count() > 0 || !self.valid.is_empty();
         let (bits, numbers) = (array.as_boolean_opt(), Numbers::of(array));
+        if bits.is_none() && !is_known && rows.chosen.is_none() {
+            // Most columns: all numbers of a batch at once.
+            self.values.extend_from_slice(numbers.bytes(0, rows.count));
+            self.rows += rows.count;
+            return;
+        }
         for row in rows.all() {
             match bits {
                 Some(bits) => self.values.push(u8::from(bits.value(row))),
