@@ -385,6 +385,10 @@ impl Packet {
     #[inline]
     pub fn wire_length(&self) -> u32 {
         match &self.body {
+            // Most packets, here without a call.
+            Body::Tcp(header, payload) => {
+                self.ip.wire_length() + header.wire_length() + payload.length()
+            }
             Body::Verbatim(verbatim) => verbatim.wire_length(),
             Body::Compressed(compressed) => compressed.wire_length(),
             body => self.ip.wire_length() + body.wire_length(&self.ip),

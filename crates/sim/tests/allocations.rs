@@ -59,6 +59,7 @@ fn a_flow_takes_at_most_16_kib_beside_what_is_in_flight() {
     };
     // Each brings two hosts and two links of its own; the difference excludes the parts that a world has once.
     let bytes = (live_with(250) - live_with(50)) / 200;
+    println!("{bytes} B");
     assert!((1_000..=16 * 1024).contains(&bytes), "{bytes} B");
 }
 

@@ -164,7 +164,8 @@ impl Direction {
     /// Takes a packet into the queue if it has room; otherwise drops it and returns false. `up` is true if the link
     /// works, so that an idle one serves the packet at once: then the limit, which is on waiting packets, does not
     /// apply.
-    #[inline]
+    // Once a hop: the compiler does not inline it by itself.
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Instant, offered: Offered, up: bool) -> bool {
         let Offered { packet, length, .. } = offered;
         let number = self.offered;

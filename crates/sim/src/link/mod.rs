@@ -290,7 +290,8 @@ impl Link {
         self.take_in(now, from, offered);
     }
 
-    #[inline]
+    // Once a hop: the compiler does not inline it by itself.
+    #[inline(always)]
     fn take_in(&mut self, now: Instant, from: End, offered: Offered) {
         if self.air.is_none() && self.state == State::Up {
             let direction = &mut self.directions.of(&self.config, self.seed)[from.index()];

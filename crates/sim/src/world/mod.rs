@@ -60,7 +60,8 @@ impl Net {
     }
 
     /// Returns the link, and its end, by which a packet for a neighbour leaves an interface; none if no neighbour has the address.
-    #[inline]
+    // Once a hop: the compiler does not inline it by itself.
+    #[inline(always)]
     fn exit(&self, node: usize, interface: InterfaceId, to: IpAddr) -> Option<(usize, End)> {
         match self.nodes[node].interfaces[interface.0] {
             LeadsTo::Link(link, end) => Some((link as usize, end)),
@@ -360,6 +361,8 @@ impl World {
     }
 
     /// Polls the links and radio networks that were touched until no more events happen at this moment.
+    // Once an event: the compiler does not inline it by itself.
+    #[inline(always)]
     fn settle(&mut self) {
         self.settle_links();
         while let Some(radio) = self.net.touched_radios.pop() {

@@ -53,7 +53,8 @@ impl World {
     }
 
     /// Lets a packet leave a host over a link, from this end. Returns its length in bytes.
-    #[inline]
+    // Once a hop: the compiler does not inline it by itself.
+    #[inline(always)]
     pub(super) fn leave(&mut self, link: usize, end: End, id: PacketId) -> u32 {
         let travelling = &mut self.net.packets[id];
         travelling.offered = self.now;
