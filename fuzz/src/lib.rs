@@ -10,6 +10,7 @@ mod checksums;
 mod daemon;
 mod dtn;
 mod fec;
+mod forecast;
 mod headers;
 mod journal;
 mod messages;
@@ -28,7 +29,7 @@ mod tracks;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 44] = [
+pub const TARGETS: [Target; 46] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -48,6 +49,8 @@ pub const TARGETS: [Target; 44] = [
     ("daemon-command", daemon::check_command),
     ("daemon-netlink", daemon::check_netlink),
     ("daemon-frame", daemon::check_frame),
+    ("forecast-coverage", forecast::check_coverage),
+    ("forecast-gpsd", forecast::check_gpsd),
     ("fec", fec::check),
     ("aerotp", aerotp::check),
     ("aerotp-gateway", aerotp::gateway::check),

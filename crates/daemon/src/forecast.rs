@@ -12,7 +12,6 @@ mod timetable;
 use crate::config::{SOCKET_ADDRESS, Time};
 use baton_proto::time::Duration;
 use core::net::SocketAddr;
-use coverage::Coverage;
 use gpsd::Receiver;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,6 +19,7 @@ use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 use timetable::Absence;
 
+pub use coverage::Coverage;
 pub use gpsd::Fix;
 
 /// Interval of checks of clock and position (chosen: a tenth of the shortest useful announcement).

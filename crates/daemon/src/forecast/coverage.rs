@@ -36,20 +36,17 @@ impl Coverage {
     /// # Errors
     /// The file, the line, the mistake, and the expected value.
     pub fn read(file: &Path, uplinks: &[String]) -> Result<Coverage, String> {
-        let wrong = |error: csv::Error| format!("{}: {error}", file.display());
-        let mut reader = csv::Reader::from_path(file).map_err(wrong)?;
-        Coverage::take(&mut reader, uplinks)
-            .map_err(|message| format!("{}: {message}", file.display()))
+        let wrong = |message: String| format!("{}: {message}", file.display());
+        let opened = std::fs::File::open(file).map_err(|error| wrong(error.to_string()))?;
+        Coverage::parse(opened, uplinks).map_err(wrong)
     }
 
     /// Reads the lines of a file.
     ///
     /// # Errors
     /// As for [`read`](Self::read), without the file.
-    pub(super) fn take<R: std::io::Read>(
-        reader: &mut csv::Reader<R>,
-        uplinks: &[String],
-    ) -> Result<Coverage, String> {
+    pub fn parse(text: impl std::io::Read, uplinks: &[String]) -> Result<Coverage, String> {
+        let mut reader = csv::Reader::from_reader(text);
         let header = reader.headers().map_err(|error| error.to_string())?;
         let mut names = header.iter();
         if (names.next(), names.next()) != (Some("latitude"), Some("longitude")) {

@@ -34,6 +34,21 @@ pub struct Fix {
 }
 
 impl Fix {
+    /// Reads a line of gpsd: a position taken now; `None` for any other report. A stationary receiver reports no course.
+    pub fn parse(line: &[u8]) -> Option<Fix> {
+        let report: Report = serde_json::from_slice(line).ok()?;
+        let has_position = report.class == "TPV" && report.mode >= 2;
+        let in_range = |value: f64, most: f64| Some(value).filter(|value| value.abs() <= most);
+        let fix = Fix {
+            latitude_deg: in_range(report.lat?, 90.0)?,
+            longitude_deg: in_range(report.lon?, 180.0)?,
+            speed_m_per_s: report.speed.filter(|speed| *speed >= 0.0).unwrap_or(0.0),
+            course_deg: report.track.unwrap_or(0.0),
+            age_s: 0.0,
+        };
+        (has_position && fix.speed_m_per_s.is_finite() && fix.course_deg.is_finite()).then_some(fix)
+    }
+
     /// Returns latitude and longitude after a time in seconds, at the same speed and course.
     pub fn after(&self, seconds: f64) -> (f64, f64) {
         let distance_m = self.speed_m_per_s * (self.age_s + seconds);
@@ -53,21 +68,6 @@ struct Report {
     lon: Option<f64>,
     speed: Option<f64>,
     track: Option<f64>,
-}
-
-/// Reads a line of gpsd: a position taken now; `None` for any other report. A stationary receiver reports no course.
-pub(super) fn read(line: &[u8]) -> Option<Fix> {
-    let report: Report = serde_json::from_slice(line).ok()?;
-    let has_position = report.class == "TPV" && report.mode >= 2;
-    let in_range = |value: f64, most: f64| Some(value).filter(|value| value.abs() <= most);
-    let fix = Fix {
-        latitude_deg: in_range(report.lat?, 90.0)?,
-        longitude_deg: in_range(report.lon?, 180.0)?,
-        speed_m_per_s: report.speed.filter(|speed| *speed >= 0.0).unwrap_or(0.0),
-        course_deg: report.track.unwrap_or(0.0),
-        age_s: 0.0,
-    };
-    (has_position && fix.speed_m_per_s.is_finite() && fix.course_deg.is_finite()).then_some(fix)
 }
 
 /// The latest position, and the time of its arrival.
@@ -116,7 +116,7 @@ fn follow(address: SocketAddr, latest: &Weak<Latest>) -> io::Result<()> {
         let Some(latest) = latest.upgrade().filter(|_| length > 0) else {
             return Ok(());
         };
-        if let Some(fix) = read(&line) {
+        if let Some(fix) = Fix::parse(&line) {
             let taken = Some((fix, Instant::now()));
             *latest.lock().unwrap_or_else(PoisonError::into_inner) = taken;
         }

@@ -1,7 +1,6 @@
 //! Times and places at which uplinks go down, against closed forms.
 
 use super::coverage::{distance_m, place_at};
-use super::gpsd::read;
 use super::*;
 
 const UPLINKS: [&str; 2] = ["wlan0", "wwan0"];
@@ -120,11 +119,10 @@ const LINE: &str = "latitude,longitude,wlan0\n50.000,7,1\n50.001,7,1\n50.002,7,1
                     50.006,7,1\n50.007,7,1\n50.008,7,1\n50.009,7,1\n50.010,7,0\n50.011,7,0\n50.012,7,1\n";
 
 fn on_line(announced_s: u64) -> Forecast {
-    let mut reader = csv::Reader::from_reader(LINE.as_bytes());
     Forecast {
         announced: Duration::from_secs(announced_s),
         timetable: Vec::new(),
-        coverage: Some(Coverage::take(&mut reader, &uplinks()).unwrap()),
+        coverage: Some(Coverage::parse(LINE.as_bytes(), &uplinks()).unwrap()),
         leaving: uplinks().into_iter().map(|name| (name, false)).collect(),
     }
 }
@@ -208,8 +206,7 @@ fn a_file_of_coverage_that_is_wrong_is_refused_with_its_line() {
         ),
         ("latitude,longitude,wlan0\n", "expected at least one place"),
     ] {
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let wrong = Coverage::take(&mut reader, &uplinks()).unwrap_err();
+        let wrong = Coverage::parse(text.as_bytes(), &uplinks()).unwrap_err();
         assert_eq!(wrong, message);
     }
 }
@@ -237,7 +234,7 @@ fn a_report_of_gpsd_is_read() {
         course_deg: 10.3797,
         age_s: 0.0,
     };
-    assert_eq!(read(line), Some(expected));
+    assert_eq!(Fix::parse(line), Some(expected));
     for other in [
         &br#"{"class":"VERSION","release":"3.25","proto_major":3}"#[..],
         br#"{"class":"TPV","mode":1}"#,
@@ -245,6 +242,6 @@ fn a_report_of_gpsd_is_read() {
         b"{\"class\":\"TPV\",\"mo",
         b"",
     ] {
-        assert_eq!(read(other), None);
+        assert_eq!(Fix::parse(other), None);
     }
 }

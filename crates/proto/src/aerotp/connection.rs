@@ -243,6 +243,13 @@ impl Connection {
         }
     }
 
+    /// Sets the time that the first packet would take over a path's link once it is free, if that is known.
+    pub fn expect_arrival(&mut self, path: PathId, takes: Option<Duration>) {
+        if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
+            path.takes = takes;
+        }
+    }
+
     /// Sets the share of packets that the links lose, 0 to 1, if they are [shared](Self::share_links): adaptive blocks
     /// follow it.
     pub fn set_loss(&mut self, loss: f64) {

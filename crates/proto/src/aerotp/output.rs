@@ -100,9 +100,12 @@ impl Connection {
         self.has_data() && !self.is_over && self.next_path().is_some()
     }
 
-    /// Returns the path that is free first, if a packet is to be sent over it now.
+    /// Returns the path that is free first, or for the first packet the quickest, if a packet is to be sent over it now.
     fn path_to_send(&self, now: Instant, with_data: bool) -> Option<usize> {
-        let (index, free_at) = self.next_path()?;
+        let (index, free_at) = match self.opening_sent {
+            true => self.next_path(),
+            false => self.first_path(now),
+        }?;
         let pressing = self.probing.due || self.owes_end(now) || !self.opening_sent;
         (pressing || with_data && self.has_data() && free_at <= now).then_some(index)
     }

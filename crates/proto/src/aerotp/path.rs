@@ -28,6 +28,8 @@ pub(super) struct Path {
     pub rate: RateControl,
     /// Time at which the next packet with data may leave.
     pub free_at: Instant,
+    /// Time that the first packet would take over it, once it is free; `None` if it is not known.
+    pub takes: Option<Duration>,
     /// Packets in flight over it: the time of each, and the position of its first byte, in the order of sending.
     pub sent: VecDeque<(Instant, u64)>,
     /// Bytes of data sent over it that have arrived since the last measurement.
@@ -66,6 +68,7 @@ impl Path {
             is_leaving: false,
             rate: RateControl::new(rate),
             free_at: Instant::ZERO,
+            takes: None,
             sent: VecDeque::new(),
             arrived: 0,
             newest_arrived: None,

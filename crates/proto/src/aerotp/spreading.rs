@@ -47,6 +47,20 @@ impl Connection {
         free.min_by_key(|&(_, free_at)| free_at)
     }
 
+    /// Returns the path of the first packet, and the time when it is free: the one over which it arrives first, if that is
+    /// known of all, or else that of data.
+    pub(super) fn first_path(&self, now: Instant) -> Option<(usize, Instant)> {
+        let arrival = |index: usize| {
+            let path = &self.paths[index];
+            path.takes.map(|takes| path.free_at.max(now) + takes)
+        };
+        if self.usable().any(|index| arrival(index).is_none()) {
+            return self.next_path();
+        }
+        let first = self.usable().min_by_key(|&index| arrival(index));
+        first.map(|index| (index, self.paths[index].free_at))
+    }
+
     /// Returns the largest packet that any path takes, in bytes behind the IP header: a record that is lost on one may be
     /// retransmitted on any, in one piece.
     pub(super) fn packet_room(&self) -> u32 {

@@ -108,6 +108,17 @@ impl Link {
         }
     }
 
+    /// Returns the time that a connection's first packet takes over the free link, if its medium has reported the round
+    /// trip.
+    pub(super) fn first_packet_takes(&self, reported: Option<LinkParameters>) -> Option<Duration> {
+        /// Bits of such a packet, without data.
+        const OPENING: u64 = 100 * 8;
+        let round_trip = reported?.round_trip;
+        let sending = self.rate().transmission_time(OPENING)?;
+        (round_trip > Duration::ZERO)
+            .then(|| Duration::from_nanos(round_trip.as_nanos() / 2) + sending)
+    }
+
     fn is_good(&self) -> bool {
         self.carries() && !self.is_leaving && !self.is_silent()
     }

@@ -161,6 +161,8 @@ impl AerotpGateway {
             aerotp.add_path(now, path_ends(ends, path), mtu, link.rate());
         }
         for (path, link) in self.links.iter() {
+            let reported = around.link_parameters(link.interface());
+            aerotp.expect_arrival(path, link.first_packet_takes(reported));
             if !link.is_up() {
                 aerotp.link_down(path);
             }

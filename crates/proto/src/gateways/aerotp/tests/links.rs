@@ -50,6 +50,40 @@ pub(super) fn two_links(rules: Vec<Rule>) -> Net {
     }))
 }
 
+/// Oracle: half a round trip, and 100 B at the link's rate. A link of an unknown delay leaves the order as configured.
+#[test]
+fn the_first_packet_takes_the_link_over_which_it_arrives_first() {
+    for (round_trips_ms, rates_kbit, first) in [
+        ([580, 30], [20_000, 5_000], 1),
+        ([30, 580], [5_000, 20_000], 0),
+        // 4 ms and 80 ms at the rate, beside 20 ms and 0.04 ms.
+        ([8, 40], [10, 20_000], 1),
+        ([40, 40], [20_000, 20_000], 0),
+        ([580, 0], [20_000, 5_000], 0),
+    ] {
+        let mut row = two_links(rules(Mode::NearReliable));
+        for link in 0..2 {
+            let rate = DataRate::from_bits_per_second(rates_kbit[link] * 1_000);
+            let reported = LinkEvent::Parameters(LinkParameters {
+                outgoing: rate,
+                incoming: rate,
+                round_trip: Duration::from_millis(round_trips_ms[link]),
+                outgoing_queue: None,
+                incoming_queue: None,
+                mtu: 1500,
+            });
+            row.hosts[1].handle_link(Instant::ZERO, LINKS[link], reported);
+        }
+        row.hosts[3].tcp_listen(PORT, Profile::linux_6(), 16, None);
+        row.connect(&Profile::linux_6());
+        row.run_until(at(500));
+        let mut sent = row.sent.iter();
+        let opening = sent.find(|sent| is_in_the_air(sent.from, sent.to)).unwrap();
+        assert_eq!(opening.interface, LINKS[first], "{round_trips_ms:?}");
+        assert_eq!(row.accepted(3).len(), 1);
+    }
+}
+
 /// A download between hosts with two links, of which the wires lose all packets of one in a period.
 struct Scene {
     row: Net,
