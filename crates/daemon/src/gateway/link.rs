@@ -255,8 +255,8 @@ impl Link {
         }
     }
 
-    /// Gives the path a rate told that has changed; tells the node of a change of the rate by more than half of the hundredth
-    /// that a path leaves of a rate told, and an operator of a rate told that does not hold.
+    /// Gives the path a rate told that has changed; tells the node of a change of the rate by more than a hundredth, and
+    /// an operator of a rate told that does not hold.
     fn follow_rate(&mut self, now: Instant) {
         let pace = self.end.pace(now).filter(|_| self.end.is_up());
         let full = self.full_datagram();
@@ -278,7 +278,7 @@ impl Link {
         }
         let rate = self.rate_inside(now).bits_per_second();
         let reported = self.reported.bits_per_second();
-        if rate.abs_diff(reported) > reported / 200 {
+        if rate.abs_diff(reported) > reported / 100 {
             self.tell_parameters(now);
         }
     }

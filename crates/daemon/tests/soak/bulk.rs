@@ -40,7 +40,7 @@ fn carried_each_second(rate: u64) -> f64 {
 }
 
 /// The link's rate is told. Oracle: that rate, without the packets lost and the headers in each of 1500 B. The connection's
-/// start and the last repairs count, and the path sends 0.99 of a rate that it is told.
+/// start and the last repairs count, and the path sends 0.98 of a rate that it is told.
 #[test]
 fn a_bulk_transfer_has_about_nine_tenths_of_what_a_lossy_satellite_link_carries() {
     const BYTES: u64 = 100_000_000;
@@ -61,7 +61,7 @@ fn a_bulk_transfer_has_about_nine_tenths_of_what_a_lossy_satellite_link_carries(
 /// four seconds. Oracle: the sum of the rates, without the headers in each packet of 1500 B. The time counts while both are
 /// there: from the first byte, but for the outage and the delay of what is sent after it.
 #[test]
-fn a_bulk_transfer_has_nineteen_twentieths_of_what_two_links_carry() {
+fn a_bulk_transfer_has_nine_tenths_of_what_two_links_carry() {
     const BYTES: u64 = 60_000_000;
     const DELAY: u64 = 290;
     let [away, back] = [10, 14].map(Duration::from_secs);
@@ -81,7 +81,7 @@ fn a_bulk_transfer_has_nineteen_twentieths_of_what_two_links_carry() {
         println!(
             "told {is_told}, upload {is_upload}: {end}, {share:.3}, {of_rates:.3} of the rates"
         );
-        assert!(share > 0.95, "told {is_told}, upload {is_upload}: {share}");
+        assert!(share > 0.9, "told {is_told}, upload {is_upload}: {share}");
     }
 }
 

@@ -231,7 +231,7 @@ impl Gateway {
         }
         let (rate, reported) = (self.rate(now, link), self.reported[link]);
         let change = rate.bits_per_second().abs_diff(reported.bits_per_second());
-        if change > reported.bits_per_second() / 200 {
+        if change > reported.bits_per_second() / 100 {
             self.tell_parameters(now, link, outgoing);
         }
     }

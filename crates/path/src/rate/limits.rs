@@ -9,8 +9,6 @@ use baton_proto::time::{Duration, Instant};
 pub(super) const UNKNOWN_TRIP: f64 = 1.0;
 /// Share of the rate that is sent while no queue is wanted (chosen, BBR has 0.99: a queue that others leave drains).
 const CRUISE_GAIN: f64 = 0.98;
-/// The same of a rate told, until the link first meets congestion: neither probes nor others leave a queue (BBR's).
-const TOLD_GAIN: f64 = 0.99;
 /// Share of the rate that is sent while a queue drains (BBR).
 const DRAIN_GAIN: f64 = 0.75;
 /// Flight beyond what fills the path, for the variation of delays (chosen).
@@ -33,17 +31,11 @@ impl Finder {
         let rate = match &self.state {
             State::Probe(probe) => self.bandwidth * probe.gain(self.share()),
             State::Drain(false) => self.bandwidth * DRAIN_GAIN,
-            State::Cruise if self.is_told() && self.answered == 0 => self.bandwidth * TOLD_GAIN,
             State::Drain(true) | State::Cruise | State::Refresh(..) => self.bandwidth * CRUISE_GAIN,
             // A little more than the window's, so that the window decides.
             State::Compete(cubic) => self.competing_rate(cubic) * 1.1,
         };
         rate.min(self.told.unwrap_or(MOST_RATE)).max(LEAST_RATE)
-    }
-
-    /// Returns true if the rate is the one told.
-    pub(super) fn is_told(&self) -> bool {
-        self.told.is_some_and(|told| self.bandwidth >= told)
     }
 
     /// Returns the rate as a share of the highest of late.

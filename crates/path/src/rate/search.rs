@@ -271,7 +271,6 @@ impl Finder {
         let longest = REFRESH.max(REFRESH_ROUNDS * (self.trip() + queue));
         let is_long_full = now.saturating_since(self.emptied).as_secs_f64() > longest;
         let has_overflowed = matches!(self.state, State::Cruise) && self.has_overflowed();
-        let is_told = self.is_told();
         match &mut self.state {
             State::Probe(_) => self.end_probe_round(now, rates),
             State::Cruise if has_overflowed => self.compete(now, queue, true),
@@ -289,6 +288,7 @@ impl Finder {
             }
             State::Cruise => {
                 let is_limited = rates.offered < 0.8 * self.bandwidth;
+                let is_told = self.told.is_some_and(|told| self.bandwidth >= told);
                 let is_lost = rates.lost > MOST_RANDOM_LOSS * rates.sent;
                 let is_old = now.saturating_since(self.refreshed).as_secs_f64() > REFRESH;
                 if is_lost && self.calm_rounds > 2 && is_old {
