@@ -243,6 +243,11 @@ impl Connection {
         }
     }
 
+    /// Returns true if the host behind the peer confirms what it has, and not the peer.
+    pub const fn is_confirming(&self) -> bool {
+        self.configuration.confirms
+    }
+
     /// Sets the time that the first packet would take over a path's link once it is free, if that is known.
     pub fn expect_arrival(&mut self, path: PathId, takes: Option<Duration>) {
         if let Some(path) = self.paths.get_mut(usize::from(path.0)) {
