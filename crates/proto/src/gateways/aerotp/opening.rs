@@ -161,8 +161,8 @@ impl AerotpGateway {
             aerotp.add_path(now, path_ends(ends, path), mtu, link.rate());
         }
         for (path, link) in self.links.iter() {
-            // A TCP whose peer acknowledges takes its round trip from the first packet: data by a longer link would look
-            // like a queue, which ends its slow start (RFC 9406).
+            // A TCP whose peer acknowledges sets its timer by the round trip of the first packet: with data by a longer
+            // link it would go off (RFC 6298).
             if !aerotp.is_confirming() {
                 let reported = around.link_parameters(link.interface());
                 aerotp.expect_arrival(path, link.first_packet_takes(reported));
