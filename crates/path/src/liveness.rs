@@ -25,11 +25,8 @@ const STEADY: u32 = 8;
 const EVIDENCE: u64 = 6;
 /// Most probes of a train.
 const LONGEST_TRAIN: u32 = 8;
-/// Shortest and longest interval between two probes of a path that is down, and the part of the time since then in
-/// between (chosen: a path that is back is noticed after a small part of its absence).
-const FASTEST_PROBE: Duration = Duration::from_millis(100);
+/// Longest interval between two probes of a path that is down (chosen).
 const SLOWEST_PROBE: Duration = Duration::from_secs(1);
-const PROBE_PART: u64 = 16;
 
 /// State of a path, judged by its datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,8 +34,8 @@ enum State {
     Alive,
     /// Suspicion, with a train in progress: probes sent, the time of the next one, and that of the verdict.
     Suspect(u32, Instant, Instant),
-    /// Path down, with further probes: the time since when, and that of the next one.
-    Down(Instant, Instant),
+    /// Path down, with further probes: the time of the next one, and the interval to the one after.
+    Down(Instant, Duration),
 }
 
 /// Outcome of a deadline.
@@ -135,7 +132,8 @@ impl Liveness {
     pub(crate) fn set_down(&mut self, now: Instant) -> bool {
         let new = !self.is_down();
         if new {
-            self.state = State::Down(now, now + FASTEST_PROBE);
+            let gap = Duration::from_millis(100);
+            self.state = State::Down(now + gap, gap);
         }
         new
     }
@@ -143,7 +141,7 @@ impl Liveness {
     /// Makes the next probe due at once.
     pub(crate) fn hurry(&mut self, now: Instant) {
         if self.is_down() {
-            self.state = State::Down(now, now);
+            self.state = State::Down(now, Duration::from_millis(100));
         }
     }
 
@@ -151,7 +149,7 @@ impl Liveness {
         match self.state {
             State::Alive => self.suspicion(round_trip),
             State::Suspect(_, next, verdict) => Some(next.min(verdict)),
-            State::Down(_, next) => Some(next),
+            State::Down(next, _) => Some(next),
         }
     }
 
@@ -203,10 +201,9 @@ impl Liveness {
                 );
                 Some(Verdict::Probe)
             }
-            State::Down(since, _) => {
-                let part = now.saturating_since(since).as_nanos() / PROBE_PART;
-                let gap = Duration::from_nanos(part).clamp(FASTEST_PROBE, SLOWEST_PROBE);
-                self.state = State::Down(since, now + gap);
+            State::Down(_, gap) => {
+                let gap = gap.saturating_mul(2).min(SLOWEST_PROBE);
+                self.state = State::Down(now + gap, gap);
                 Some(Verdict::Probe)
             }
         }
