@@ -304,7 +304,8 @@ impl Generator {
             ),
             6 => {
                 let path_setup = ["mnf", "msf", "ssf"][self.draws.below(3) as usize];
-                let keys = format!("path_setup = \"{path_setup}\"\nbuffer = \"9 kB\"");
+                let buffer = ["", "buffer = \"9 kB\""][self.draws.below(2) as usize];
+                let keys = format!("path_setup = \"{path_setup}\"\n{buffer}");
                 (
                     format!("[micro_mobility.all]\nprotocol = \"hawaii\"\n{keys}\n{domain}"),
                     "",
@@ -312,8 +313,9 @@ impl Generator {
             }
             _ => {
                 let protocol = ["hawaii", "cellular-ip"][self.draws.below(2) as usize];
-                let keys =
+                let idle =
                     "refresh = \"1 s\"\nactive_timeout = \"500 ms\"\npaging_update = \"2 s\"";
+                let keys = ["", idle][self.draws.below(2) as usize];
                 (
                     format!("[micro_mobility.all]\nprotocol = \"{protocol}\"\n{keys}\n{domain}"),
                     "",
