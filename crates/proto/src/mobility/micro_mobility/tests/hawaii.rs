@@ -22,86 +22,76 @@ fn power_up_leads_from_the_root_to_the_mobile() {
     assert!(domain.reaches());
 }
 
+/// Asserts that a handoff changes these entries, each at its time in ms, and is acknowledged after 100 ms.
+fn assert_a_handoff_changes(protocol: Protocol, expected: &[(u64, usize, Vec<usize>)]) {
+    let mut domain = settled(protocol);
+    domain.attach(NEW);
+    let changes = domain.changes(Duration::from_millis(200));
+    assert_eq!(changes, expected);
+    let ready = ClientEvent::Ready(interface(MOBILE, NEW));
+    assert_eq!(domain.phone().events.last(), Some(&(at(1_100), ready)));
+}
+
 /// The draft's UNF example: new base station, R2, crossover router, R1, old base station; the root's entry stays. The
 /// old base station acknowledges.
 #[test]
 fn unf_changes_entries_from_the_new_base_station_on() {
-    let mut domain = settled(UNF);
-    domain.attach(NEW);
-    let changes = domain.changes(Duration::from_millis(200));
-    assert_eq!(
-        changes,
-        [
+    assert_a_handoff_changes(
+        UNF,
+        &[
             (10, NEW, vec![MOBILE]),
             (20, R2, vec![NEW]),
             (30, R0, vec![R2]),
             (40, R1, vec![R0]),
             (50, OLD, vec![R1]),
-        ]
+        ],
     );
-    let ready = ClientEvent::Ready(interface(MOBILE, NEW));
-    assert_eq!(domain.phone().events.last(), Some(&(at(1_100), ready)));
 }
 
 /// The draft's MSF example: old base station, R1, crossover router, R2, new base station, which acknowledges.
 #[test]
 fn msf_changes_entries_from_the_old_base_station_on() {
-    let mut domain = settled(MSF);
-    domain.attach(NEW);
-    let changes = domain.changes(Duration::from_millis(200));
-    assert_eq!(
-        changes,
-        [
+    assert_a_handoff_changes(
+        MSF,
+        &[
             (50, OLD, vec![R1]),
             (60, R1, vec![R0]),
             (70, R0, vec![R2]),
             (80, R2, vec![NEW]),
             (90, NEW, vec![MOBILE]),
-        ]
+        ],
     );
-    let ready = ClientEvent::Ready(interface(MOBILE, NEW));
-    assert_eq!(domain.phone().events.last(), Some(&(at(1_100), ready)));
 }
 
 /// SSF: the same way as MSF, but R1 and the crossover router only send on what has turned round below them (the second
 /// of their ways here). Then the new base station has the crossover router change its entry, after two more hops.
 #[test]
 fn ssf_turns_packets_round_at_the_old_base_station() {
-    let mut domain = settled(SSF);
-    domain.attach(NEW);
-    let changes = domain.changes(Duration::from_millis(200));
-    assert_eq!(
-        changes,
-        [
+    assert_a_handoff_changes(
+        SSF,
+        &[
             (50, OLD, vec![R1]),
             (60, R1, vec![OLD, R0]),
             (70, R0, vec![R1, R2]),
             (80, R2, vec![NEW]),
             (90, NEW, vec![MOBILE]),
             (110, R0, vec![R2]),
-        ]
+        ],
     );
-    let ready = ClientEvent::Ready(interface(MOBILE, NEW));
-    assert_eq!(domain.phone().events.last(), Some(&(at(1_100), ready)));
 }
 
 /// MNF: up to the crossover router as UNF, which sends to both; nothing changes below it. The old base station's
 /// acknowledgment goes to the new one.
 #[test]
 fn mnf_changes_entries_up_to_the_crossover_router() {
-    let mut domain = settled(MNF);
-    domain.attach(NEW);
-    let changes = domain.changes(Duration::from_millis(200));
-    assert_eq!(
-        changes,
-        [
+    assert_a_handoff_changes(
+        MNF,
+        &[
             (10, NEW, vec![MOBILE]),
             (20, R2, vec![NEW]),
             (30, R0, vec![R2, R1]),
-        ]
+        ],
     );
-    let ready = ClientEvent::Ready(interface(MOBILE, NEW));
-    assert_eq!(domain.phone().events.last(), Some(&(at(1_100), ready)));
 }
 
 /// MSF's stream falls apart into three, as of the old base station, of R1 and of the crossover router. SSF's stays whole
@@ -180,8 +170,8 @@ fn a_mobile_that_hears_both_base_stations_loses_nothing() {
     }
 }
 
-/// The old base station of MSF and SSF forwards what reaches it after the mobile has left, if it keeps these packets: none is lost.
-/// Without the buffer, those of 50 ms are: until the request has come from the mobile, over the crossover router.
+/// The old base station of MSF and SSF forwards what reaches it after the mobile has left, if it keeps these packets: none
+/// is lost. Without the buffer, those of 50 ms are: until the request has come from the mobile, over the crossover router.
 #[test]
 fn forwarding_schemes_lose_nothing_that_the_old_base_station_keeps() {
     let cases = [
