@@ -1,4 +1,4 @@
-//! What a forecast reads from others: a file of coverage, and gpsd's lines.
+//! Texts that a forecast reads: a file of coverage, and gpsd's lines.
 
 use crate::bytes::Bytes;
 use baton_daemon::forecast::{Coverage, Fix};

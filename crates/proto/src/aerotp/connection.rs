@@ -243,7 +243,7 @@ impl Connection {
         }
     }
 
-    /// Returns true if the host behind the peer confirms what it has, and not the peer.
+    /// Returns true if data counts as confirmed when the application [says so](Self::confirm), not when it is stored.
     pub const fn is_confirming(&self) -> bool {
         self.configuration.confirms
     }

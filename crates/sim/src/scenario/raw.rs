@@ -213,7 +213,7 @@ pub struct RawRecord {
 pub enum RawSeries {
     /// All, or none.
     Every(bool),
-    /// Those of these names.
+    /// Series of these names.
     Named(Vec<String>),
 }
 
