@@ -14,6 +14,8 @@ local PORT, HEADER, TAG = 4191, 16, 16
 local kinds = { "Initiation", "Response", "Cookie", "Transport", "Reset" }
 local contents = { [0] = "Packet", "AeroTP of a gateway, or a packet without its outer header", "Probe", "Answer", "Receipt", "MTU probe", "Notice", "Train" }
 local NOTICE = 6
+local NUMBERED, ANNOUNCED = 0, 1
+local numbers = { [0] = "AeroTP behind a header's number", "Number for a header", "Number confirmed", "Number without a header" }
 local statuses = { [0] = "Bad", "Good", "No key" }
 local BAD, GOOD, UNKNOWN = 0, 1, 2
 
@@ -27,6 +29,9 @@ f.tag = ProtoField.bytes("batond.tag", "Tag")
 f.tag_status = ProtoField.uint8("batond.tag.status", "Tag status", base.DEC, statuses)
 f.content = ProtoField.uint8("batond.content", "Content", base.DEC, contents)
 f.time = ProtoField.uint24("batond.time", "Time of sending, in units of 8.192 µs")
+f.number_kind = ProtoField.uint8("batond.number.kind", "Kind", base.DEC, numbers)
+f.number = ProtoField.uint16("batond.number", "Number of the IP header", base.DEC)
+f.header = ProtoField.bytes("batond.number.header", "IP header")
 f.next = ProtoField.uint64("batond.report.next", "Counter after the largest that has arrived")
 f.left = ProtoField.uint32("batond.notice.left", "Milliseconds to the loss of the link")
 f.received = ProtoField.uint32("batond.report.received", "Datagrams received")
@@ -41,6 +46,8 @@ batond.experts = { forged }
 
 -- Keys by the receiver's index, each as eight words.
 local keys = {}
+-- IP headers of AeroTP by the direction of a link and their number, as last announced; and by the frame that had a number.
+local announced, restored = {}, {}
 
 -- The little-endian word at a place of a string.
 local function word_at(text, place)
@@ -55,7 +62,7 @@ local function words_of(text)
 end
 
 function batond.init()
-    keys = {}
+    keys, announced, restored = {}, {}, {}
     if batond.prefs.key_log == "" then return end
     local file = io.open(batond.prefs.key_log, "r")
     if not file then
@@ -212,6 +219,46 @@ local function open(key, counter, sealed, tag)
     return decrypt(key, nonce, sealed)
 end
 
+local function big_endian_16(number)
+    return string.char(math.floor(number / 256), number % 256)
+end
+
+-- An IP header with the length of what follows it.
+local function with_length(header, length)
+    if #header == 40 then return header:sub(1, 4) .. big_endian_16(length) .. header:sub(7) end
+    header = header:sub(1, 2) .. big_endian_16(#header + length) .. header:sub(5, 10) .. "\0\0" .. header:sub(13)
+    local sum = 0
+    for place = 1, #header - 1, 2 do sum = sum + header:byte(place) * 256 + header:byte(place + 1) end
+    while sum > 65535 do sum = sum % 65536 + math.floor(sum / 65536) end
+    return header:sub(1, 10) .. big_endian_16(65535 - sum) .. header:sub(13)
+end
+
+local function add_packet(tvb, pinfo, branch, root)
+    local first = math.floor(tvb(0, 1):uint() / 16)
+    if first > 3 or tvb:len() < 2 then
+        local name = first == 4 and "ip" or first == 6 and "ipv6" or "data"
+        Dissector.get(name):call(tvb, pinfo, root)
+        return
+    end
+    local number = tvb(0, 2):uint() % 4096
+    branch:add(f.number_kind, tvb(0, 1), first)
+    branch:add(f.number, tvb(0, 2), number)
+    pinfo.cols.info = numbers[first]
+    local direction = ("%s %d %s %d"):format(pinfo.src, pinfo.src_port, pinfo.dst, pinfo.dst_port)
+    announced[direction] = announced[direction] or {}
+    local rest = tvb:len() > 2 and tvb:raw(2) or ""
+    if first == ANNOUNCED and (#rest == 20 or #rest == 40) then
+        branch:add(f.header, tvb(2))
+        announced[direction][number] = rest
+    elseif first == NUMBERED then
+        if not pinfo.visited then restored[pinfo.number] = announced[direction][number] end
+        local header = restored[pinfo.number]
+        local whole = header and with_length(header, #rest) .. rest or rest
+        local name = not header and "data" or #header == 20 and "ip" or "ipv6"
+        Dissector.get(name):call(ByteArray.new(whole, true):tvb("With its IP header"), pinfo, root)
+    end
+end
+
 local function add_content(content, pinfo, tree, root)
     local tvb = ByteArray.new(content, true):tvb("Inside the path")
     local kind = tvb(0, 1):uint()
@@ -220,9 +267,7 @@ local function add_content(content, pinfo, tree, root)
     branch:add_le(f.time, tvb(1, 3))
     pinfo.cols.info = contents[kind] or "Unknown content"
     if kind <= 1 and tvb:len() > 4 then
-        local version = math.floor(tvb(4, 1):uint() / 16)
-        local name = version == 4 and "ip" or version == 6 and "ipv6" or "data"
-        Dissector.get(name):call(tvb(4):tvb(), pinfo, root)
+        add_packet(tvb(4):tvb(), pinfo, branch, root)
     elseif kind <= 4 or kind == NOTICE then
         local length = tvb:len() - (kind == NOTICE and 4 or 0)
         if length ~= 24 and length ~= 28 then return end

@@ -66,6 +66,24 @@ def test_aerotp_of_a_gateway_is_read_inside_the_path(show):
         assert row[4].replace(":", "") == vector.fields["aerotp.payload"], vector.name
 
 
+@pytest.mark.parametrize("is_v6", [False, True])
+def test_aerotp_behind_a_number_gets_its_header_back(show, is_v6):
+    [vector, *_] = (each for each in vectors() if each.has("payload") and (each.source.version == 6) == is_v6)
+    whole = ip(vector, vector.bytes)
+    length = 40 if is_v6 else 20
+    header = whole[:length]
+    contents = [bytes([0x0F, 0xED]) + whole[length:], bytes([0x1F, 0xED]) + header, bytes([0x0F, 0xED]) + whole[length:]]
+    contents += [bytes([0x2F, 0xED]), bytes([0x3F, 0xED]), b"\0", b"\x1F\xED"]
+    sealed = [frame(message(AEROTP_OF_GATEWAY, content), n) for n, content in enumerate(contents)]
+    fields = ["_ws.lua.error", "batond.number.kind", "batond.number", "aerotp.hec.status", "aerotp.payload"]
+    rows = show([datagram(each) for each in sealed], fields)
+    assert rows[0] == ["", "0", "4077", "", ""]  # nobody has announced the number
+    assert rows[1] == ["", "1", "4077", "", ""]
+    assert rows[2] == ["", "0", "4077", "1", rows[2][4]]
+    assert rows[2][4].replace(":", "") == vector.fields["aerotp.payload"]
+    assert [row[:3] for row in rows[3:]] == [["", "2", "4077"], ["", "3", "4077"], ["", "", ""], ["", "1", "4077"]]
+
+
 def test_contents_of_any_length_and_counter_are_opened(show):
     """Lengths about the blocks of Poly1305 and ChaCha20; counters beyond 32 bits."""
     texts = [bytes(place * 7 % 256 for place in range(length)) for length in (0, 1, 15, 16, 17, 63, 64, 65, 1_400)]

@@ -14,7 +14,7 @@ const PATTERN: &str = "Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
 /// Prologue of every handshake, so that other protocols and versions with the same keys fail.
 pub(crate) const PROLOGUE: &[u8] = b"Baton path v1";
 /// Prologue of a path whose ends find its rate: their reports are longer.
-const RATED_PROLOGUE: &[u8] = b"Baton path v1 with rates";
+const RATED_PROLOGUE: &[u8] = b"Baton path v2 with rates";
 /// Bytes of the first message beside its payload: ephemeral key, sealed static key and its tag, tag.
 pub(crate) const FIRST_OVERHEAD: usize = 32 + 48 + 16;
 /// Bytes of the second message beside its payload: ephemeral key, tag.

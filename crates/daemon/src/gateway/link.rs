@@ -21,6 +21,7 @@ use baton_linux::links::LinkChange;
 use baton_linux::netlink::RouteSocket;
 use baton_linux::udp::ReceiveBuffer;
 use baton_path::{ELIDED, Event, NotSent, PACKET};
+use baton_proto::gateways::aerotp::headers::Headers;
 use baton_proto::interface::LinkParameters;
 use baton_proto::packet::{Body, Packet};
 use baton_proto::rate::DataRate;
@@ -51,6 +52,8 @@ pub struct Link {
     given: Option<DataRate>,
     /// The rate of packets inside the path, as last reported to the node.
     reported: DataRate,
+    /// Numbers of AeroTP's IP headers.
+    headers: Headers,
     sockets: Sockets,
     buffer: ReceiveBuffer,
     outgoing: Outgoing,
@@ -84,6 +87,7 @@ impl Link {
             code,
             given: None,
             reported: DataRate::ZERO,
+            headers: Headers::default(),
             sockets: Sockets::default(),
             buffer: ReceiveBuffer::default(),
             outgoing: Outgoing::default(),
@@ -192,7 +196,10 @@ impl Link {
                 Event::LossExpected(at) => self.expect_loss(now, Source::Peer, at),
                 Event::Down => self.events.push_back(MediumEvent::Down),
                 Event::PacketMtu(_) => self.tell_parameters(now),
-                Event::Restarted => self.events.push_back(MediumEvent::Restarted),
+                Event::Restarted => {
+                    self.headers.forget();
+                    self.events.push_back(MediumEvent::Restarted);
+                }
                 Event::Suspect => self.sockets.view.event("is suspect"),
                 _ => {}
             }
@@ -223,7 +230,8 @@ impl Link {
             }));
     }
 
-    /// Returns the rate of full packets inside the path; zero while as much is in flight as the link holds.
+    /// Returns the rate of full packets inside the path, with the IP headers that numbers replace; zero while as much is
+    /// in flight as the link holds.
     fn rate_inside(&self, now: Instant) -> DataRate {
         let (Some(pace), Some(mtu)) = (self.end.pace(now), self.end.packet_mtu()) else {
             return DataRate::ZERO;
@@ -232,8 +240,9 @@ impl Link {
             return DataRate::ZERO;
         }
         let (mtu, headers) = (u64::from(mtu), u64::from(self.end.headers()));
+        let on_link = mtu + headers - u64::from(self.headers.saved());
         let bits = u128::from(pace.rate.bits_per_second()) * u128::from(mtu);
-        DataRate::from_bits_per_second((bits / u128::from(mtu + headers)) as u64)
+        DataRate::from_bits_per_second((bits / u128::from(on_link)) as u64)
     }
 
     /// Returns the bytes of a full datagram before coding, and those of the headers in front of it.
@@ -308,7 +317,8 @@ impl Link {
                 continue;
             };
             if content.kind == AEROTP {
-                self.incoming.push_back(Packet::decode(content.packet));
+                let packet = self.headers.read(now, content.packet);
+                self.incoming.extend(packet.transpose());
             } else if outer::take_mark(carried, content.packet) {
                 self.incoming.push_back(Packet::verbatim(content.packet));
             } else {
@@ -344,20 +354,21 @@ impl Medium for Link {
     }
 
     fn send(&mut self, now: Instant, packet: &Packet) -> bool {
-        let kind = match packet.body {
-            Body::Aerotp(_) => AEROTP,
-            _ => AS_IT_IS,
-        };
         let class = packet.ip.traffic_class;
         let (end, sockets, outgoing) = (&mut self.end, &mut self.sockets, &mut self.outgoing);
         let code = &mut self.code;
-        let sent = self.cutter.cut(packet, |bytes| {
+        let mut add = |class, kind, bytes: &[u8]| {
             outgoing.add(sockets, class, |out| {
                 let seal = |out: &mut Vec<u8>| end.send(now, (kind, bytes), out);
                 let sent = coding::write(code.as_mut(), false, out, seal)?;
                 Ok((sent.to, ()))
             })
-        });
+        };
+        let sent = match packet.body {
+            // A path finds its rate by losses, so routers that are congested are to drop its datagrams, not to mark them.
+            Body::Aerotp(_) => add(class & !outer::ECN, AEROTP, self.headers.write(now, packet)),
+            _ => self.cutter.cut(packet, |bytes| add(class, AS_IT_IS, bytes)),
+        };
         if let Err(NotSent::TooLong(_) | NotSent::MtuUnknown) = sent {
             self.too_long += 1;
         }
@@ -404,6 +415,14 @@ impl Medium for Link {
     fn flush(&mut self, now: Instant) {
         self.follow_rate(now);
         let (end, code) = (&mut self.end, &mut self.code);
+        while let Some(content) = self.headers.poll() {
+            // One that is lost is sent again.
+            let _ = self.outgoing.add(&mut self.sockets, 0, |out| {
+                let seal = |out: &mut Vec<u8>| end.send(now, (AEROTP, &content), out);
+                let sent = coding::write(code.as_mut(), false, out, seal)?;
+                Ok::<_, NotSent>((sent.to, ()))
+            });
+        }
         self.outgoing.flush(&mut self.sockets, |out| {
             let seal = |out: &mut Vec<u8>| end.poll_transmit(now, out).ok_or(());
             coding::write(code.as_mut(), true, out, seal).ok()

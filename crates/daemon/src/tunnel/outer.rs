@@ -15,7 +15,7 @@ pub const HEADER: usize = 40;
 /// Hop limit of a node's own packets.
 const HOP_LIMIT: u8 = 64;
 /// The ECN field, and its codepoint for congestion experienced (RFC 3168 section 5).
-const ECN: u8 = 0b11;
+pub const ECN: u8 = 0b11;
 
 /// The ends of a tunnel in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,9 @@ use baton_proto::time::Duration;
 
 /// Length of a full packet on a link.
 const PACKET: usize = 1500;
-/// IPv4 and UDP headers of a datagram; and in it an IPv4 header, an AeroTP header, and the check of its payload.
-const HEADERS: usize = 28 + OVERHEAD + 20 + 22 + 4;
+/// IPv4 and UDP headers of a datagram; and in it the number of an IPv4 header, an AeroTP header, and the check of its
+/// payload.
+const HEADERS: usize = 28 + OVERHEAD + 2 + 22 + 4;
 
 /// Creates a link with a rate in Mbit/s and a delay in milliseconds.
 fn link(rate: u64, delay: u64) -> Channel {

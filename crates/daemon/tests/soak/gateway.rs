@@ -9,6 +9,7 @@ use baton_path::{
     PresharedKey, PrivateKey,
 };
 use baton_proto::gateways::aerotp::AerotpGateway;
+use baton_proto::gateways::aerotp::headers::Headers;
 use baton_proto::host::{Host, HostEvent};
 use baton_proto::interface::{InterfaceId, LinkEvent, LinkParameters};
 use baton_proto::mobility::attachment::Signal;
@@ -72,6 +73,7 @@ pub struct Gateway {
     ends: Vec<End>,
     told: ToldRates,
     reported: [DataRate; LINKS],
+    headers: [Headers; LINKS],
     is_near: bool,
 }
 
@@ -122,6 +124,7 @@ impl Gateway {
             ends: (0..LINKS).map(end).collect(),
             told,
             reported: [DataRate::ZERO; LINKS],
+            headers: Default::default(),
             is_near,
         };
         for link in 0..LINKS {
@@ -153,9 +156,10 @@ impl Gateway {
             }
         };
         // A rejected one has changed nothing.
+        let headers = &mut self.headers[link];
         let packet = content.ok().flatten().and_then(|content| {
             let packet = match content.kind {
-                ELIDED => Packet::decode(content.packet),
+                ELIDED => headers.read(now, content.packet).transpose()?,
                 _ => Packet::verbatim(content.packet),
             };
             packet.ok()
@@ -221,6 +225,7 @@ impl Gateway {
                 }
                 Some(Event::Down) => self.tell(now, link, LinkEvent::Down, outgoing),
                 Some(Event::Restarted) => {
+                    self.headers[link].forget();
                     self.engine
                         .handle_restarted_peer(now, &mut Events::default(), outgoing);
                 }
@@ -264,9 +269,10 @@ impl Gateway {
         };
         let pace = pace.filter(|pace| pace.departure != Instant::NEVER);
         let mtu = self.mtu(link);
+        let on_link = mtu + HEADERS - u64::from(self.headers[link].saved());
         let rate = pace.map_or(0, |pace| pace.rate.bits_per_second());
         DataRate::from_bits_per_second(
-            (u128::from(rate) * u128::from(mtu) / u128::from(mtu + HEADERS)) as u64,
+            (u128::from(rate) * u128::from(mtu) / u128::from(on_link)) as u64,
         )
     }
 
@@ -290,7 +296,7 @@ impl Gateway {
             for (interface, packet) in core::mem::take(&mut outgoing.0) {
                 match interface == INSIDE {
                     true => leaves.push(Leaves::Packet(packet)),
-                    false => leaves.extend(self.seal(now, interface.0, &packet)),
+                    false => leaves.extend(self.carry(now, interface.0, &packet)),
                 }
             }
             for link in 0..LINKS {
@@ -304,6 +310,9 @@ impl Gateway {
                 {
                     leaves.push(Leaves::Datagram(link, core::mem::take(&mut datagram)));
                 }
+                while let Some(content) = self.headers[link].poll() {
+                    leaves.extend(self.seal(now, link, ELIDED, &content));
+                }
             }
             if outgoing.0.is_empty() {
                 return leaves;
@@ -311,16 +320,25 @@ impl Gateway {
         }
     }
 
-    fn seal(&mut self, now: Instant, link: usize, packet: &Packet) -> Option<Leaves> {
-        let kind = match packet.body {
-            Body::Aerotp(_) => ELIDED,
-            _ => PACKET,
+    fn carry(&mut self, now: Instant, link: usize, packet: &Packet) -> Option<Leaves> {
+        let (kind, content) = match packet.body {
+            Body::Aerotp(_) => (ELIDED, self.headers[link].write(now, packet).to_vec()),
+            _ => {
+                let mut bytes = Vec::new();
+                packet.encode(&mut bytes);
+                (PACKET, bytes)
+            }
         };
-        let (mut bytes, mut datagram) = (Vec::new(), Vec::new());
-        packet.encode(&mut bytes);
+        self.seal(now, link, kind, &content)
+    }
+
+    fn seal(&mut self, now: Instant, link: usize, kind: u8, content: &[u8]) -> Option<Leaves> {
+        let mut datagram = Vec::new();
         let sent = match &mut self.ends[link] {
-            End::Calls(path) => path.send(now, kind, &bytes, &mut datagram),
-            End::Listens(listener, key) => listener.send(now, (*key)?, kind, &bytes, &mut datagram),
+            End::Calls(path) => path.send(now, kind, content, &mut datagram),
+            End::Listens(listener, key) => {
+                listener.send(now, (*key)?, kind, content, &mut datagram)
+            }
         };
         sent.ok().map(|_| Leaves::Datagram(link, datagram))
     }

@@ -9,6 +9,7 @@
 mod custody;
 pub mod datagram_code;
 mod datagrams;
+pub mod headers;
 mod links;
 mod opening;
 mod rules;
