@@ -27,6 +27,8 @@ const EVIDENCE: u64 = 6;
 const LONGEST_TRAIN: u32 = 8;
 /// Longest interval between two probes of a path that is down (chosen).
 const SLOWEST_PROBE: Duration = Duration::from_secs(1);
+/// The same of a path that is used beside others, to which no handover leads back (chosen: 4 kbit/s).
+const SLOWEST_PROBE_BESIDE: Duration = Duration::from_millis(200);
 
 /// State of a path, judged by its datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,6 +65,8 @@ pub(crate) struct Liveness {
     in_vain: u64,
     /// Longest silence of a path without traffic, at an end that expects the peer's probes.
     patience: Option<Duration>,
+    /// Longest interval between two probes of a path that is down.
+    slowest_probe: Duration,
 }
 
 impl Liveness {
@@ -77,7 +81,13 @@ impl Liveness {
             waiting_since: None,
             in_vain: 0,
             patience,
+            slowest_probe: SLOWEST_PROBE,
         }
+    }
+
+    /// Takes in that the path is used beside others.
+    pub(crate) fn stand_beside_others(&mut self) {
+        self.slowest_probe = SLOWEST_PROBE_BESIDE;
     }
 
     pub(crate) fn is_down(&self) -> bool {
@@ -202,7 +212,7 @@ impl Liveness {
                 Some(Verdict::Probe)
             }
             State::Down(_, gap) => {
-                let gap = gap.saturating_mul(2).min(SLOWEST_PROBE);
+                let gap = gap.saturating_mul(2).min(self.slowest_probe);
                 self.state = State::Down(now + gap, gap);
                 Some(Verdict::Probe)
             }

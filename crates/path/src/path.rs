@@ -124,8 +124,9 @@ impl Path {
         }
     }
 
-    /// Makes the path find its rate, before it has sent anything.
+    /// Makes the path find its rate, before it has sent anything: one link of a pair of gateways, which use all at once.
     pub(crate) fn find_rate(&mut self, now: Instant) {
+        self.liveness.stand_beside_others();
         self.finder = Some(Box::new(Finder::new(now, self.counter)));
     }
 
