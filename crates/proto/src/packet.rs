@@ -226,7 +226,7 @@ pub enum Body {
         bytes: Box<[u8]>,
     },
     /// The whole packet as written by a kernel, of which only the IP header was decoded. `Packet::ip` has that header's
-    /// values; its hop limit is the current one.
+    /// values; hop limit, traffic class and identification are the current ones.
     Verbatim(Verbatim),
 }
 
@@ -405,9 +405,9 @@ impl Packet {
         }
     }
 
-    /// Appends the whole packet as bytes, with valid checksums and generated patterns; a verbatim packet with its
-    /// current hop limit, and one with compressed headers as it was before. Does not apply `bit_errors`, except those of a packet in a tunnel. A packet of more than
-    /// 65,535 bytes gets wrong length fields.
+    /// Appends the whole packet as bytes, with valid checksums and generated patterns; a verbatim packet with
+    /// the values of `ip` that change on the way, and one with compressed headers as it was before. Does not apply
+    /// `bit_errors`, except those of a packet in a tunnel. A packet of more than 65,535 bytes gets wrong length fields.
     pub fn encode(&self, out: &mut Vec<u8>) {
         if let Body::Verbatim(verbatim) = &self.body {
             return verbatim.encode(&self.ip, out);

@@ -280,6 +280,22 @@ fn a_verbatim_packet_leaves_as_it_came() {
     );
 }
 
+#[test]
+fn a_verbatim_packet_leaves_with_its_marks_and_its_identification() {
+    for original in [DATA, UDP, DATA_V6].map(bytes) {
+        let mut packet = Packet::verbatim(&original).expect("a right header");
+        packet.ip.traffic_class = 0xBB;
+        if packet.ip.source.is_ipv4() {
+            packet.ip.identification = 0xABCD;
+        }
+        let left = encode(&packet);
+        // The header's checksum is right, too.
+        let read = Packet::decode(&left).expect("a right packet");
+        assert_eq!(read.ip, packet.ip);
+        assert_eq!(left[20..], original[20..]);
+    }
+}
+
 /// Linux's packets, as captured, lose only the flow label, and keep their simulation metadata.
 #[test]
 fn a_kernels_packet_is_typed_if_nothing_is_lost_by_it() {
