@@ -14,6 +14,7 @@ use proptest::test_runner::RngSeed;
 mod encapsulated;
 mod mobility;
 mod strategies;
+mod translation;
 
 use strategies::any_packet;
 

@@ -12,7 +12,7 @@ pub mod dsdv;
 mod testing;
 
 use crate::time::Instant;
-use crate::wire::aeronp::Geolocation;
+use crate::wire::aeronp::{Geolocation, TranslatedHeader};
 use core::fmt::Debug;
 use core::net::Ipv4Addr;
 
@@ -30,6 +30,8 @@ pub struct Datagram<P> {
     pub hop_limit: u8,
     /// True once a node with a congested queue has sent it on under a header that tells so.
     pub congestion: bool,
+    /// IP header that the body comes without, if it is translated; carried by a protocol with a header for it.
+    pub translated: Option<TranslatedHeader>,
     /// Body, which routers do not read.
     pub body: P,
 }

@@ -108,7 +108,7 @@ impl Channel {
         let bit_errors = bit_errors.into();
         Outcome::Delivered {
             bit_errors,
-            congestion: false,
+            exit: None,
         }
     }
 

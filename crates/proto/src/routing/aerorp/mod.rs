@@ -165,6 +165,8 @@ impl<P> Aerorp<P> {
             destination: datagram.destination,
             next_hop,
             congestion: datagram.congestion,
+            priority: datagram.translated.map_or(0, |ip| ip.traffic_class >> 5),
+            translated: datagram.translated,
             ..self.header(Kind::Data)
         };
         self.actions.push_back(Action::Send(Frame {
@@ -186,6 +188,7 @@ impl<P> Aerorp<P> {
             destination: Ipv4Addr::BROADCAST,
             next_hop: Ipv4Addr::BROADCAST,
             geolocation: Some(self.here),
+            translated: None,
         }
     }
 
@@ -300,6 +303,7 @@ impl<P: core::fmt::Debug> Router<P> for Aerorp<P> {
         }
         if let Some(mut datagram) = frame.datagram {
             datagram.congestion = header.congestion;
+            datagram.translated = header.translated;
             if datagram.destination == self.config.address {
                 self.actions.push_back(Action::Deliver(datagram));
             } else if datagram.hop_limit <= 1 {

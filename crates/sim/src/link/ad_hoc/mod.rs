@@ -17,6 +17,8 @@ pub(super) use network::AdHoc;
 
 pub use baton_proto::routing::aerorp::Keeping;
 
+use baton_proto::wire::aeronp::TranslatedHeader;
+
 /// Parameters of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdHocConfig {
@@ -26,6 +28,15 @@ pub struct AdHocConfig {
     pub range_m: f64,
     /// Ways of the nodes: end A's, end B's, the relays'.
     pub courses: Vec<Course>,
+}
+
+/// AeroNP's header where a packet leaves the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// True if a node on the way had a congested queue.
+    pub congestion: bool,
+    /// The IP header that the packet comes without; `None` of a whole packet.
+    pub translated: Option<TranslatedHeader>,
 }
 
 /// A routing protocol and its settings.
@@ -42,4 +53,11 @@ pub enum Routing {
     Aodv,
     /// DSDV.
     Dsdv,
+}
+
+impl Routing {
+    /// Returns true if packets travel under AeroNP's header.
+    pub const fn has_aeronp(self) -> bool {
+        matches!(self, Routing::Aerorp { .. })
+    }
 }

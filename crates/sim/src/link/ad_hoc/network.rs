@@ -1,7 +1,7 @@
 //! The network: its nodes and frames under one clock.
 
 use super::motion::{Flight, Motion};
-use super::{AdHocConfig, Routing};
+use super::{AdHocConfig, Exit, Routing};
 use crate::link::agenda::Agenda;
 use crate::link::config::{DirectionConfig, LinkConfig, QueueLimit, Shared};
 use crate::link::queue::Offered;
@@ -15,7 +15,7 @@ use baton_proto::routing::aodv::Aodv;
 use baton_proto::routing::dsdv::Dsdv;
 use baton_proto::routing::{self, Action, Datagram, HOP_LIMIT, Router};
 use baton_proto::time::{Duration, Instant};
-use baton_proto::wire::aeronp::Geolocation;
+use baton_proto::wire::aeronp::{Geolocation, TranslatedHeader};
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -72,6 +72,8 @@ pub(in crate::link) struct AdHoc {
     limit: QueueLimit,
     nodes: Vec<Node>,
     agenda: Agenda<Task>,
+    /// Translated IP headers of packets that shapers may still hold.
+    announced: BTreeMap<PacketId, TranslatedHeader>,
     /// Packets offered so far.
     offered: u64,
     /// Packets under way by number, with the end at which each was offered.
@@ -105,6 +107,7 @@ impl AdHoc {
             limit: link.down.queue.limit,
             nodes: nodes.collect(),
             agenda: Agenda::new(),
+            announced: BTreeMap::new(),
             offered: 0,
             under_way: BTreeMap::new(),
             fates: VecDeque::new(),
@@ -123,10 +126,19 @@ impl AdHoc {
         self.limit = direction.queue.limit;
     }
 
+    /// Takes the translated IP header of a packet that is about to be offered; without one it will travel whole.
+    pub fn announce(&mut self, packet: PacketId, translated: Option<TranslatedHeader>) {
+        match translated {
+            Some(header) => self.announced.insert(packet, header),
+            None => self.announced.remove(&packet),
+        };
+    }
+
     /// Takes a packet at an end, or loses it if the link is not up.
     pub fn offer(&mut self, now: Instant, from: End, offered: Offered, is_up: bool) {
         self.catch_up(now);
         let Offered { packet, length, .. } = offered;
+        let translated = self.announced.remove(&packet);
         let number = self.offered;
         self.offered += 1;
         self.under_way.insert(number, (packet, from));
@@ -139,6 +151,7 @@ impl AdHoc {
             destination: address(from.other().index()),
             hop_limit: HOP_LIMIT,
             congestion: false,
+            translated,
             body: Carried { number, length },
         };
         self.locate(node, now);
@@ -240,7 +253,7 @@ impl AdHoc {
                 Action::Deliver(datagram) => {
                     let outcome = Outcome::Delivered {
                         bit_errors: BitErrors::NONE,
-                        congestion: datagram.congestion,
+                        exit: exit(&datagram),
                     };
                     self.end(now, datagram.body.number, outcome);
                 }
@@ -305,7 +318,7 @@ impl AdHoc {
         };
         let length = frame.datagram.as_ref().map_or(0, |it| it.body.length);
         *bytes -= u64::from(length);
-        let bits = 8 * (u64::from(length) + frame.message.len() as u64);
+        let bits = 8 * (frame.message.len() as u64 + body_bytes(&frame));
         let time = self.rate.transmission_time(bits).unwrap_or(Duration::MAX);
         *sending = Some(frame);
         self.agenda.push(now + time, Task::Sent(node));
@@ -386,6 +399,25 @@ impl AdHoc {
             });
         }
     }
+}
+
+/// Returns the bytes of a frame behind its message: the packet, without an IP header that is translated.
+fn body_bytes(frame: &Frame) -> u64 {
+    frame.datagram.as_ref().map_or(0, |datagram| {
+        let replaced = datagram
+            .translated
+            .map_or(0, |_| TranslatedHeader::REPLACED);
+        u64::from(datagram.body.length.saturating_sub(replaced))
+    })
+}
+
+/// Returns what the header of a datagram says where it leaves the network, if that is anything.
+fn exit(datagram: &Datagram<Carried>) -> Option<Box<Exit>> {
+    let exit = Exit {
+        congestion: datagram.congestion,
+        translated: datagram.translated,
+    };
+    (exit.congestion || exit.translated.is_some()).then(|| exit.into())
 }
 
 /// Creates the router of a node. The ends of the link are destinations.

@@ -1,0 +1,112 @@
+//! IP packets under AeroNP: their headers on the air.
+
+use super::*;
+use crate::captures::CaptureSettings;
+use baton_proto::packet::IpHeader;
+use pcap_file::pcapng::{Block, PcapNgReader};
+use std::fs::{self, File};
+
+/// Returns a network of nodes that stand in a row, `apart_degrees` apart on the equator: ground, relays, article. Node to
+/// node it is one hop.
+fn row(relays: u32, apart_degrees: f64, keys: &str) -> String {
+    let mut text =
+        format!("[links.air]\nbetween = [\"ground\", \"article\"]\nkind = \"ad-hoc\"\n{keys}\n");
+    let relays = (1..=relays).map(|number| format!("relay-{number}"));
+    let names = [String::from("ground")].into_iter().chain(relays);
+    for (place, name) in names.chain([String::from("article")]).enumerate() {
+        let longitude = apart_degrees * place as f64;
+        text += &format!(
+            "[links.air.tracks.{name}]\nposition = {{ latitude = 0, longitude = {longitude}, altitude = \"1 km\" }}\n"
+        );
+    }
+    text
+}
+
+/// Returns the packets from 10.0.0.4, the camera, in a host's capture of a link.
+fn captured(folder: &std::path::Path, place: &str) -> Vec<Vec<u8>> {
+    let path = folder.join(format!("capture-{place}.pcapng"));
+    let mut reader = PcapNgReader::new(File::open(path).unwrap()).unwrap();
+    let mut packets = Vec::new();
+    while let Some(block) = reader.next_block() {
+        if let Block::EnhancedPacket(block) = block.unwrap() {
+            packets.push(block.data.into_owned());
+        }
+    }
+    packets.retain(|packet| packet[12..16] == [10, 0, 0, 4]);
+    packets
+}
+
+/// The capture at the node where packets enter the network has the headers that the camera wrote; the one at the node where
+/// they leave has those that AeroNP's header gave.
+#[test]
+fn ip_headers_come_back_at_the_far_end() {
+    let wire = |name: &str, between: &str| {
+        format!("[links.{name}]\nbetween = {between}\nkind = \"wired\"\n")
+    };
+    let video = "[[flows]]\nname = \"video\"\nfrom = \"camera\"\nto = \"control\"\nstart = \"7 s\"\ncode_point = 10\n\
+                 traffic.bytes = \"300 kB\"";
+    let text = scenario(
+        20,
+        &[
+            &row(1, 0.2, ""),
+            &wire("cabin", "[\"control\", \"ground\"]"),
+            &wire("mast", "[\"camera\", \"article\"]"),
+            video,
+        ],
+    );
+    let folder = std::env::temp_dir().join(format!("baton-{}-aeronp", std::process::id()));
+    let options = RunOptions {
+        out: Some(folder.clone()),
+        force: true,
+        captures: Some(CaptureSettings::default()),
+        ..RunOptions::default()
+    };
+    let results = run_with(&text, &options);
+    let [entered, left] = ["article-air", "ground-air"].map(|place| captured(&folder, place));
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(flow(&results.summary, "video").delivered_bytes, 300_000);
+    assert!(entered.len() > 200, "{}", entered.len());
+    assert_eq!(entered.len(), left.len());
+    for (entered, left) in entered.iter().zip(&left) {
+        // The identification of an atomic datagram is no one's to read (RFC 6864); its checksum follows.
+        assert!(entered[4..6] != [0, 0] && left[4..6] == [0, 0]);
+        assert_eq!((entered[1], entered[8]), (10 << 2, 63));
+        assert!(IpHeader::decode(left).is_ok());
+        let mut expected = entered.clone();
+        expected[4..6].fill(0);
+        expected[10..12].copy_from_slice(&left[10..12]);
+        assert_eq!(*left, expected);
+    }
+}
+
+/// Short datagrams at full rate: of the bytes that a node sends only the payload, UDP's header and AeroNP's are theirs.
+#[test]
+fn an_ip_header_takes_no_time_on_the_air() {
+    let payload = 100.0;
+    let share = |between: &str, hosts: &[&str], header: f64| {
+        let stream = format!(
+            "[[flows]]\nname = \"stream\"\n{between}\nstart = \"10 s\"\nstop = \"30 s\"\ntransport = \"udp\"\n\
+             traffic = {{ kind = \"constant\", rate = \"4 Mbit/s\", packet_size = \"{payload} B\" }}\n"
+        );
+        let mut parts = vec![row(0, 0.2, "queue = \"10 packets\"")];
+        parts.extend(hosts.iter().map(|host| (*host).to_owned()));
+        parts.push(stream);
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let goodput = flow(&run(&scenario(31, &parts)).summary, "stream").delivered_bytes;
+        // 5 Mbit/s for 20 s, less a beacon of 35 B a second, and an advertisement of 57 B in five.
+        let bytes = 20.0 * (5e6 / 8.0 - 35.0 - 57.0 / 5.0);
+        near(
+            goodput as f64,
+            bytes * payload / (payload + 8.0 + header),
+            0.001 * bytes,
+        );
+    };
+    // Between the nodes: 35 B, and protocol, type of service and time to live.
+    share("from = \"article\"\nto = \"ground\"", &[], 38.0);
+    // Between hosts behind them: both addresses, too.
+    let wires = [
+        "[links.cabin]\nbetween = [\"control\", \"ground\"]\nkind = \"wired\"\n",
+        "[links.mast]\nbetween = [\"camera\", \"article\"]\nkind = \"wired\"\n",
+    ];
+    share("from = \"camera\"\nto = \"control\"", &wires, 46.0);
+}
