@@ -123,6 +123,7 @@ impl Scene {
             destination,
             hop_limit: HOP_LIMIT,
             congestion: false,
+            corruption: false,
             translated: None,
             body: self.created,
         }
@@ -216,5 +217,6 @@ fn frame(bytes: &mut Bytes<'_>, datagram: Option<Datagram<u32>>) -> Frame<u32> {
         receiver,
         message,
         datagram,
+        is_damaged: kind & 0x20 != 0,
     }
 }

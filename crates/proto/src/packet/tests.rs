@@ -282,6 +282,21 @@ fn a_verbatim_packet_leaves_as_it_came() {
 }
 
 #[test]
+fn an_indication_stays_with_the_damage() {
+    let mut errors = BitErrors::NONE;
+    errors.indicate();
+    assert!(!errors.is_indicated());
+    errors.add(vec![3].into());
+    errors.indicate();
+    errors.add(vec![1, 5].into());
+    assert!(errors.is_indicated());
+    assert_eq!(errors.positions(), [1, 3, 5]);
+    // What is intact again is not damaged.
+    errors.add(vec![1, 3, 5].into());
+    assert_eq!(errors, BitErrors::NONE);
+}
+
+#[test]
 fn a_verbatim_packet_leaves_with_its_marks_and_its_identification() {
     for original in [DATA, UDP, DATA_V6].map(bytes) {
         let mut packet = Packet::verbatim(&original).expect("a right header");

@@ -24,12 +24,15 @@ impl World {
     #[cold]
     pub(super) fn leave_network(&mut self, (link, from): (usize, End), id: PacketId, exit: &Exit) {
         let nodes = self.way_through((link, from));
-        let ip = &mut self.net.packets[id].packet.ip;
+        let packet = &mut self.net.packets[id].packet;
         if let Some(translated) = exit.translated {
-            *ip = translated.ip(nodes);
+            packet.ip = translated.ip(nodes);
         }
         if exit.congestion {
-            ip.mark_congestion();
+            packet.ip.mark_congestion();
+        }
+        if exit.corruption {
+            packet.bit_errors.indicate();
         }
     }
 

@@ -165,6 +165,7 @@ impl<P> Aerorp<P> {
             destination: datagram.destination,
             next_hop,
             congestion: datagram.congestion,
+            corruption: datagram.corruption,
             priority: datagram.translated.map_or(0, |ip| ip.traffic_class >> 5),
             translated: datagram.translated,
             ..self.header(Kind::Data)
@@ -173,6 +174,7 @@ impl<P> Aerorp<P> {
             receiver: Some(next_hop),
             message: encoded(&header),
             datagram: Some(datagram),
+            is_damaged: false,
         }));
     }
 
@@ -303,6 +305,7 @@ impl<P: core::fmt::Debug> Router<P> for Aerorp<P> {
         }
         if let Some(mut datagram) = frame.datagram {
             datagram.congestion = header.congestion;
+            datagram.corruption = header.corruption || frame.is_damaged;
             datagram.translated = header.translated;
             if datagram.destination == self.config.address {
                 self.actions.push_back(Action::Deliver(datagram));

@@ -61,6 +61,7 @@ fn datagram(body: u32) -> Datagram<u32> {
         destination: STATION,
         hop_limit: HOP_LIMIT,
         congestion: false,
+        corruption: false,
         translated: None,
         body,
     }
@@ -297,6 +298,7 @@ fn congestion_is_indicated_and_carried_on() {
             receiver: Some(SELF),
             message: encoded(&arrived),
             datagram: Some(datagram(1)),
+            is_damaged: false,
         };
         router.handle_frame(Instant::ZERO, FAST, frame);
         let Some(Action::Send(sent)) = router.poll() else {
@@ -310,6 +312,32 @@ fn congestion_is_indicated_and_carried_on() {
             _ => None,
         });
         assert_eq!(beacon.unwrap().congestion, here);
+    }
+}
+
+/// A relay that receives a damaged datagram says so, and a later one leaves it said.
+#[test]
+fn corruption_is_indicated_and_carried_on() {
+    for (on_the_way, here) in [(false, false), (true, false), (false, true)] {
+        let mut router = router(Keeping::Ferry);
+        router.handle_frame(Instant::ZERO, STATION, beacon(STATION, at(90.0, 0.0)));
+        let arrived = AeronpHeader {
+            corruption: on_the_way,
+            ..header(Kind::Data, FAST, at(99.0, 0.0))
+        };
+        let frame = Frame {
+            receiver: Some(SELF),
+            message: encoded(&arrived),
+            datagram: Some(datagram(1)),
+            is_damaged: here,
+        };
+        router.handle_frame(Instant::ZERO, FAST, frame);
+        let Some(Action::Send(sent)) = router.poll() else {
+            panic!("not forwarded");
+        };
+        let (header, _) = AeronpHeader::decode(&sent.message).unwrap();
+        assert_eq!(header.corruption, on_the_way || here);
+        assert!(!sent.is_damaged);
     }
 }
 
@@ -334,6 +362,7 @@ fn a_translated_header_goes_on() {
         receiver: Some(SELF),
         message: encoded(&arrived),
         datagram: Some(datagram(1)),
+        is_damaged: false,
     };
     router.handle_frame(Instant::ZERO, FAST, frame);
     let Some(Action::Send(sent)) = router.poll() else {
@@ -357,6 +386,7 @@ fn a_relay_counts_hops_down_and_drops_the_last() {
                 hop_limit,
                 ..datagram(1)
             }),
+            is_damaged: false,
         };
         router.handle_frame(Instant::ZERO, FAST, frame);
         router.poll()

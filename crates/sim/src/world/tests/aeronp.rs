@@ -1,4 +1,4 @@
-//! IP packets under AeroNP: their headers on the air.
+//! IP packets under AeroNP: their headers on the air, and their damage.
 
 use super::*;
 use crate::captures::CaptureSettings;
@@ -109,4 +109,80 @@ fn an_ip_header_takes_no_time_on_the_air() {
         "[links.mast]\nbetween = [\"camera\", \"article\"]\nkind = \"wired\"\n",
     ];
     share("from = \"camera\"\nto = \"control\"", &wires, 46.0);
+}
+
+const NOISE: &str = "bit_error_rate = 5e-5\ndamaged = \"delivered\"";
+
+/// Returns the results of a bulk transfer from the article to the ground over one relay.
+fn bulk(keys: &str, transport: &str) -> FlowSummary {
+    let flow = format!(
+        "[[flows]]\nname = \"bulk\"\nfrom = \"article\"\nto = \"ground\"\nstart = \"7 s\"\n{transport}\n"
+    );
+    let summary = run(&scenario(37, &[&row(1, 0.2, keys), &flow])).summary;
+    summary.flows.into_iter().next().unwrap()
+}
+
+/// Behind the last node a damaged datagram fails UDP's checksum; its loss is the channel's.
+#[test]
+fn damaged_datagrams_are_dropped_at_the_host_and_counted() {
+    let datagrams = "transport = \"udp\"\nstop = \"36 s\"\n\
+                     traffic = { kind = \"constant\", rate = \"800 kbit/s\", packet_size = \"1000 B\" }";
+    let way = bulk(NOISE, datagrams).packets.to_sink;
+    assert_eq!(way.sent, 2900);
+    assert_eq!(way.delivered + way.lost_by.channel, way.sent);
+    // Two hops of 38 B of AeroNP, 8 B of UDP and the payload.
+    let survives = (1.0 - 5e-5_f64).powi(2 * 8 * (38 + 8 + 1000));
+    near(way.delivered as f64 / 2900.0, survives, 0.04);
+}
+
+/// 8 in 10 full packets are damaged on their two hops.
+#[test]
+fn aerotp_s_code_carries_over_noisy_hops_what_tcp_cannot() {
+    let aerotp = bulk(
+        NOISE,
+        "transport = { kind = \"aerotp\", mode = \"reliable\" }",
+    );
+    let tcp = bulk(NOISE, "transport = \"tcp\"");
+    assert!(aerotp.goodput_bps > 3.5e6, "{}", aerotp.goodput_bps);
+    assert!(tcp.goodput_bps < 2e5, "{}", tcp.goodput_bps);
+    // Its code has nothing to correct if the frame check loses what is damaged.
+    let lossy = bulk(
+        "bit_error_rate = 5e-5",
+        "transport = { kind = \"aerotp\", mode = \"reliable\" }",
+    );
+    assert!(
+        lossy.goodput_bps < 0.6 * aerotp.goodput_bps,
+        "{}",
+        lossy.goodput_bps
+    );
+}
+
+/// A relay can send 5 Mbit/s: more than one flow of 4 Mbit/s over noise, most of which arrives damaged, and less than two.
+#[test]
+fn corruption_does_not_lower_the_rate_and_congestion_does() {
+    let lowest = |keys: &str, directions: &[[&str; 2]]| {
+        let flows: Vec<String> = directions
+            .iter()
+            .map(|[from, to]| {
+                format!(
+                    "[[flows]]\nname = \"{from}\"\nfrom = \"{from}\"\nto = \"{to}\"\nstart = \"7 s\"\n\
+                     transport = {{ kind = \"aerotp\", mode = \"reliable\", coding = \"none\", rate = \"4 Mbit/s\" }}\n"
+                )
+            })
+            .collect();
+        let text = format!("{}{}", row(1, 0.2, keys), flows.concat());
+        let results = run(&scenario(27, &["record.series = true", &text]));
+        let rates = series(&results, "flow article", "sending rate");
+        assert!(!rates.is_empty());
+        let damaged = aerotp_of(flow(&results.summary, "article")).damaged_packets;
+        let lowest = rates.iter().map(|&(_, rate)| rate);
+        (lowest.fold(f64::INFINITY, f64::min), damaged)
+    };
+    let one = [["article", "ground"]];
+    let (noisy, damaged) = lowest(NOISE, &one);
+    assert!(damaged > 3000, "{damaged}");
+    assert_eq!(noisy, 4e6);
+    let both = [["article", "ground"], ["ground", "article"]];
+    let (congested, _) = lowest("queue = \"40 packets\"", &both);
+    assert!(congested < 0.8 * noisy, "{congested} {noisy}");
 }
