@@ -200,7 +200,8 @@ fn frame(bytes: &mut Bytes<'_>, datagram: Option<Datagram<u32>>) -> Frame<u32> {
                     hop_limit: number,
                     source: (number & 1 == 1).then_some(OWN),
                     destination: (number & 2 == 2).then_some(OWN),
-                    identification: (number & 4 == 4).then_some(numbers[0] as u16),
+                    identification: numbers[0] as u16,
+                    dont_fragment: number & 4 == 4,
                 }),
             };
             let mut message = Vec::new();

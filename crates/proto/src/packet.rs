@@ -252,7 +252,7 @@ pub enum Body {
         bytes: Box<[u8]>,
     },
     /// The whole packet as written by a kernel, of which only the IP header was decoded. `Packet::ip` has that header's
-    /// values; hop limit, traffic class and identification are the current ones.
+    /// values; hop limit and traffic class are the current ones.
     Verbatim(Verbatim),
 }
 

@@ -33,8 +33,8 @@ pub struct Segmentation {
 }
 
 impl Packet {
-    /// Creates a packet that leaves with its flow label, options and reserved bits; hop limit, traffic class and
-    /// identification are rewritten ([`Packet::encode`]). Bytes after the packet's end are cut off.
+    /// Creates a packet that leaves with its flow label, options and reserved bits; hop limit and traffic class
+    /// are rewritten ([`Packet::encode`]). Bytes after the packet's end are cut off.
     ///
     /// # Errors
     /// Too few bytes, a version other than 4 and 6, an impossible length field, or a wrong header checksum.
@@ -193,7 +193,7 @@ impl Verbatim {
         }
     }
 
-    /// Appends the packet with hop limit, traffic class and IPv4's identification of `ip`, and IPv4's checksum updated.
+    /// Appends the packet with hop limit and traffic class of `ip`, and IPv4's checksum updated.
     pub(super) fn encode(&self, ip: &IpHeader, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(self.bytes());
@@ -206,7 +206,6 @@ impl Verbatim {
         }
         let before: [u8; 10] = core::array::from_fn(|index| header[index]);
         header[1] = ip.traffic_class;
-        header[4..6].copy_from_slice(&ip.identification.to_be_bytes());
         header[8] = ip.hop_limit;
         if header[..10] != before {
             let checksum = updated(u16_at(header, 10), &before, &header[..10]);

@@ -15,8 +15,8 @@
 //! | next 3 to 13 | fields of a [translated](TranslatedHeader) IP header |
 //! | last 2 | header error check: the CRC of AeroTP's |
 //!
-//! The types are: 0 a whole IP packet, 1 a beacon, 2 an advertisement, and the payload of an IPv4 packet whose header is
-//! translated, 3 of an atomic datagram, 4 of one that may be fragmented.
+//! The types are: 0 a whole IP packet, 1 a beacon, 2 an advertisement, and 3 to 6 the payload of an IPv4 packet whose
+//! header is translated: 3 without an identification, 4 with one, 5 and 6 likewise if it may be fragmented.
 
 mod translation;
 
@@ -37,8 +37,9 @@ const CORRUPTION: u8 = 0x40;
 const LOCATED: u8 = 0x20;
 const SOURCE: u8 = 0x10;
 const DESTINATION: u8 = 0x08;
-/// Type on the wire of a translated atomic datagram; that of a divisible one follows.
+/// Types on the wire of translated packets: from this on, by their form.
 const TRANSLATED: u8 = 3;
+const FORMS: u8 = 4;
 
 /// Type of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +86,7 @@ impl AeronpHeader {
     pub fn encode(&self, out: &mut Vec<u8>) {
         let begin = out.len();
         let translated = self.translated.filter(|_| self.kind == Kind::Data);
-        let kind = translated.map_or(self.kind as u8, |ip| {
-            TRANSLATED + u8::from(ip.identification.is_some())
-        });
+        let kind = translated.map_or(self.kind as u8, |ip| TRANSLATED + ip.form());
         out.push((VERSION << 4) | kind);
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         out.push(
@@ -127,8 +126,8 @@ impl AeronpHeader {
         let (version, number) = (bytes[0] >> 4, bytes[0] & 0x0f);
         let ends = [has(SOURCE), has(DESTINATION)];
         let (mut end, mut translated) = (FIXED + located, None);
-        if let Some(divisible) = number.checked_sub(TRANSLATED).filter(|&kind| kind < 2) {
-            let (fields, length) = TranslatedHeader::decode(ends, divisible == 1, &bytes[end..])?;
+        if let Some(form) = number.checked_sub(TRANSLATED).filter(|&form| form < FORMS) {
+            let (fields, length) = TranslatedHeader::decode(ends, form, &bytes[end..])?;
             (end, translated) = (end + length, Some(fields));
             expect_length(NAME, bytes, end + HEC)?;
         }
@@ -283,7 +282,8 @@ mod tests {
             hop_limit: 63,
             source: Some(Ipv4Addr::new(192, 0, 2, 1)),
             destination: Some(Ipv4Addr::new(192, 0, 2, 2)),
-            identification: Some(0x1234),
+            identification: 0x1234,
+            dont_fragment: false,
         };
         let with = |ip| {
             bytes(&AeronpHeader {
@@ -292,13 +292,17 @@ mod tests {
             })
         };
         let translated = with(ip);
-        assert_eq!(translated[..3], [0x14, 0x9D, 64]);
+        assert_eq!(translated[..3], [0x16, 0x9D, 64]);
         assert_eq!(
             translated[15..28],
             [17, 0xA2, 63, 192, 0, 2, 1, 192, 0, 2, 2, 0x12, 0x34]
         );
-        // An atomic datagram between the nodes.
-        (ip.source, ip.destination, ip.identification) = (None, None, None);
+        // An atomic datagram between the nodes, with an identification and without.
+        (ip.source, ip.destination, ip.dont_fragment) = (None, None, true);
+        let translated = with(ip);
+        assert_eq!(translated[..3], [0x14, 0x85, 64]);
+        assert_eq!(translated.len(), 15 + 3 + 2 + 2);
+        ip.identification = 0;
         let translated = with(ip);
         assert_eq!(translated[..3], [0x13, 0x85, 64]);
         assert_eq!(translated.len(), 15 + 3 + 2);
@@ -325,7 +329,7 @@ mod tests {
             AeronpHeader::decode(&changed).unwrap_err().to_string()
         };
         assert_eq!(with(0, 0x20), "AeroNP: field version holds 2");
-        assert_eq!(with(0, 0x15), "AeroNP: field type holds 5");
+        assert_eq!(with(0, 0x17), "AeroNP: field type holds 7");
         assert_eq!(with(1, 0x10), "AeroNP: field flags holds 16");
         // The fields of a translated IP header are missing: here there are only two bytes.
         assert_eq!(with(0, 0x13), "AeroNP: 2 bytes where 3 are needed");
@@ -340,7 +344,7 @@ mod tests {
         fn a_header_comes_back_and_a_flipped_bit_is_noticed(
             flags: (bool, bool), kind in 0usize..3, priority in 0u8..8, rest: (u8, u32, u32, u32),
             place: Option<([i32; 3], [i16; 3])>, bit in 0usize..120,
-            ip: Option<([u8; 3], Option<u32>, Option<u32>, Option<u16>)>,
+            ip: Option<([u8; 3], [Option<u32>; 2], Option<u16>, bool)>,
         ) {
             let sent = AeronpHeader {
                 kind: Kind::ALL[kind],
@@ -352,13 +356,14 @@ mod tests {
                 destination: Ipv4Addr::from_bits(rest.2),
                 next_hop: Ipv4Addr::from_bits(rest.3),
                 geolocation: place.map(|(position_dm, velocity_dm_s)| Geolocation { position_dm, velocity_dm_s }),
-                translated: ip.filter(|_| kind == 0).map(|([protocol, traffic_class, hop_limit], source, destination, identification)| TranslatedHeader {
-                    protocol,
-                    traffic_class,
-                    hop_limit,
-                    source: source.map(Ipv4Addr::from_bits),
-                    destination: destination.map(Ipv4Addr::from_bits),
-                    identification,
+                translated: ip.filter(|_| kind == 0).map(|(octets, ends, number, dont_fragment)| TranslatedHeader {
+                    protocol: octets[0],
+                    traffic_class: octets[1],
+                    hop_limit: octets[2],
+                    source: ends[0].map(Ipv4Addr::from_bits),
+                    destination: ends[1].map(Ipv4Addr::from_bits),
+                    identification: number.unwrap_or(0),
+                    dont_fragment,
                 }),
             };
             let mut written = bytes(&sent);

@@ -352,7 +352,8 @@ fn a_translated_header_goes_on() {
         hop_limit: 60,
         source: Some(Ipv4Addr::new(192, 0, 2, 1)),
         destination: None,
-        identification: None,
+        identification: 0,
+        dont_fragment: true,
     };
     let arrived = AeronpHeader {
         translated: Some(ip),

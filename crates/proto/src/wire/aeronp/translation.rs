@@ -1,9 +1,10 @@
 //! Translation between IPv4 and AeroNP (study A, section III-B: "IP-AeroNP translation").
 //!
-//! The IP header goes where a packet enters the network. AeroNP carries what is needed to make it again where the packet
-//! leaves: length and checksum follow from the packet, the version from the type; an end that is itself a node of the
-//! network is named by AeroNP's addresses; and an atomic datagram needs no identification (RFC 6864), so that its
-//! identification is zero from there on. Packets that would lose more travel whole.
+//! The IP header goes where a packet enters the network. AeroNP carries what is needed to make it again, bit by bit, where
+//! the packet leaves: length and checksum follow from the packet, version and "don't fragment" from the type, and an end
+//! that is itself a node of the network is named by AeroNP's addresses. An identification of zero, which is enough for an
+//! atomic datagram (RFC 6864), is left out; any other stays, since smooth handoffs of Mobile IPv4 name packets by it.
+//! Packets that would lose something travel whole.
 //!
 //! | byte | field |
 //! |---|---|
@@ -12,7 +13,7 @@
 //! | 2 | time to live |
 //! | next 4, if the header's flag is set | source address |
 //! | next 4, if the header's flag is set | destination address |
-//! | next 2, in a divisible packet | identification |
+//! | next 2, unless the type says that it is zero | identification |
 
 use super::super::{DecodeError, expect_length, u16_at, u32_at};
 use super::NAME;
@@ -39,8 +40,10 @@ pub struct TranslatedHeader {
     pub source: Option<Ipv4Addr>,
     /// Destination, if it is not the node at which the packet leaves the network.
     pub destination: Option<Ipv4Addr>,
-    /// Identification, if routers may fragment the packet; `None` for an atomic datagram.
-    pub identification: Option<u16>,
+    /// Identification.
+    pub identification: u16,
+    /// "Don't fragment".
+    pub dont_fragment: bool,
 }
 
 impl TranslatedHeader {
@@ -73,7 +76,8 @@ impl TranslatedHeader {
             hop_limit: ip.hop_limit,
             source: (source != nodes[0]).then_some(source),
             destination: (destination != nodes[1]).then_some(destination),
-            identification: (!ip.dont_fragment).then_some(ip.identification),
+            identification: ip.identification,
+            dont_fragment: ip.dont_fragment,
         };
         (is_plain && is_intact && fragment == 0).then_some(translated)
     }
@@ -85,9 +89,15 @@ impl TranslatedHeader {
             destination: self.destination.unwrap_or(nodes[1]).into(),
             hop_limit: self.hop_limit,
             traffic_class: self.traffic_class,
-            identification: self.identification.unwrap_or(0),
-            dont_fragment: self.identification.is_none(),
+            identification: self.identification,
+            dont_fragment: self.dont_fragment,
         }
+    }
+
+    /// Returns what the type of the packet says: bit 0 is set if there is an identification, bit 1 if routers may fragment
+    /// the packet.
+    pub(super) fn form(&self) -> u8 {
+        u8::from(self.identification != 0) | u8::from(!self.dont_fragment) << 1
     }
 
     /// Appends the fields.
@@ -96,21 +106,35 @@ impl TranslatedHeader {
         for address in [self.source, self.destination].into_iter().flatten() {
             out.extend_from_slice(&address.octets());
         }
-        if let Some(identification) = self.identification {
-            out.extend_from_slice(&identification.to_be_bytes());
+        if self.identification != 0 {
+            out.extend_from_slice(&self.identification.to_be_bytes());
         }
     }
 
-    /// Decodes the fields of which the header's first bytes say that they are there. Returns them and their length.
+    /// Decodes the fields of which the header's flags and its type's [form](Self::form) say that they are there. Returns
+    /// them and their length.
     pub(super) fn decode(
         [has_source, has_destination]: [bool; 2],
-        is_divisible: bool,
+        form: u8,
         bytes: &[u8],
     ) -> Result<(TranslatedHeader, usize), DecodeError> {
         let addresses = usize::from(has_source) + usize::from(has_destination);
         let number_at = FIXED + 4 * addresses;
-        let length = number_at + if is_divisible { 2 } else { 0 };
+        let has_number = form & 1 != 0;
+        let length = number_at + if has_number { 2 } else { 0 };
         expect_length(NAME, bytes, length)?;
+        let identification = if has_number {
+            u16_at(bytes, number_at)
+        } else {
+            0
+        };
+        if has_number && identification == 0 {
+            return Err(DecodeError::Field {
+                header: NAME,
+                field: "identification",
+                value: 0,
+            });
+        }
         let address = |at| Ipv4Addr::from_bits(u32_at(bytes, at));
         let fields = TranslatedHeader {
             protocol: bytes[0],
@@ -118,7 +142,8 @@ impl TranslatedHeader {
             hop_limit: bytes[2],
             source: has_source.then(|| address(FIXED)),
             destination: has_destination.then(|| address(number_at - 4)),
-            identification: is_divisible.then(|| u16_at(bytes, number_at)),
+            identification,
+            dont_fragment: form & 2 == 0,
         };
         Ok((fields, length))
     }

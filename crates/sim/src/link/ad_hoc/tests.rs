@@ -29,14 +29,15 @@ fn flying(from_km: f64, to_km: f64, speed_m_s: f64) -> Course {
     Course::Track(Arc::new(track))
 }
 
-/// IP header of an atomic datagram between the nodes.
+/// IP header of a datagram between the nodes, without identification.
 const BETWEEN_NODES: TranslatedHeader = TranslatedHeader {
     protocol: 17,
     traffic_class: 0,
     hop_limit: 64,
     source: None,
     destination: None,
-    identification: None,
+    identification: 0,
+    dont_fragment: true,
 };
 
 const FERRY: Routing = Routing::Aerorp {
