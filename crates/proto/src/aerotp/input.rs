@@ -214,9 +214,12 @@ impl Connection {
     /// Takes the gap before a packet for the unreadable ones that the network has told of, if it is no longer than they
     /// are; returns true if so. In a packet that shows no gap they carried nothing new, or were another connection's.
     fn place_unreadable(&mut self, sequence: SequenceNumber) -> bool {
+        if self.unreadable == 0 {
+            return false;
+        }
         let frontier = self.receiver.frontier();
         let gap = self.start_of(sequence) - frontier as i64;
-        if self.unreadable == 0 || gap < 0 {
+        if gap < 0 {
             return false;
         }
         let unreadable = core::mem::take(&mut self.unreadable);

@@ -375,6 +375,18 @@ mod tests {
         }
 
         #[test]
+        fn what_is_accepted_is_written_alike(mut octets in proptest::collection::vec(any::<u8>(), 46), kind in 0u8..7) {
+            octets[0] = (VERSION << 4) | kind;
+            for end in FIXED..=octets.len() {
+                let mut written = octets[..end].to_vec();
+                written.extend_from_slice(&CHECK.checksum(&octets[..end]).to_be_bytes());
+                if let Ok((header, b"")) = AeronpHeader::decode(&written) {
+                    prop_assert_eq!(bytes(&header), written);
+                }
+            }
+        }
+
+        #[test]
         fn arbitrary_bytes_do_no_harm(bytes: Vec<u8>) {
             let _ = AeronpHeader::decode(&bytes);
             let _ = Geolocation::decode(&bytes);
