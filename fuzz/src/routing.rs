@@ -7,7 +7,7 @@ use baton_proto::routing::aodv::{self, Aodv};
 use baton_proto::routing::dsdv::Dsdv;
 use baton_proto::routing::{Action, Datagram, Frame, HOP_LIMIT, Router};
 use baton_proto::time::{Duration, Instant};
-use baton_proto::wire::aeronp::{AeronpHeader, Geolocation, Kind};
+use baton_proto::wire::aeronp::{AeronpHeader, Geolocation, Kind, TranslatedHeader};
 use core::net::Ipv4Addr;
 
 /// Most steps of a script; the rest of the input is ignored.
@@ -123,6 +123,8 @@ impl Scene {
             destination,
             hop_limit: HOP_LIMIT,
             congestion: false,
+            corruption: false,
+            translated: None,
             body: self.created,
         }
     }
@@ -192,6 +194,15 @@ fn frame(bytes: &mut Bytes<'_>, datagram: Option<Datagram<u32>>) -> Frame<u32> {
                     position_dm: numbers.map(|number| number as i32),
                     velocity_dm_s: numbers.map(|number| number as i16),
                 }),
+                translated: (kind & 0x40 != 0).then_some(TranslatedHeader {
+                    protocol: number,
+                    traffic_class: kind,
+                    hop_limit: number,
+                    source: (number & 1 == 1).then_some(OWN),
+                    destination: (number & 2 == 2).then_some(OWN),
+                    identification: numbers[0] as u16,
+                    dont_fragment: number & 4 == 4,
+                }),
             };
             let mut message = Vec::new();
             header.encode(&mut message);
@@ -207,5 +218,6 @@ fn frame(bytes: &mut Bytes<'_>, datagram: Option<Datagram<u32>>) -> Frame<u32> {
         receiver,
         message,
         datagram,
+        is_damaged: kind & 0x20 != 0,
     }
 }

@@ -59,7 +59,13 @@ pub struct Packet {
 /// the usual case, has only a null pointer.
 // A boxed slice would be twice as wide, and make a packet a cache line longer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BitErrors(#[allow(clippy::box_collection)] Option<Box<Vec<u32>>>);
+pub struct BitErrors(Option<Box<Damage>>);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Damage {
+    positions: Vec<u32>,
+    is_indicated: bool,
+}
 
 impl BitErrors {
     /// No flipped bits.
@@ -73,7 +79,7 @@ impl BitErrors {
 
     /// Returns the positions, ascending.
     pub fn positions(&self) -> &[u32] {
-        self.0.as_deref().map_or(&[], Vec::as_slice)
+        self.0.as_deref().map_or(&[], |damage| &damage.positions)
     }
 
     /// Flips further bits; a bit flipped twice is intact again.
@@ -89,14 +95,34 @@ impl BitErrors {
                 Err(place) => positions.insert(place, position),
             }
         }
+        let is_indicated = self.is_indicated() || further.is_indicated();
         *self = positions.into();
+        if is_indicated {
+            self.indicate();
+        }
+    }
+
+    /// Notes that a network has told of the damage, as AeroNP's corruption indicator does; without damage nothing.
+    pub fn indicate(&mut self) {
+        if let Some(damage) = &mut self.0 {
+            damage.is_indicated = true;
+        }
+    }
+
+    /// Returns true if a network has told of the damage.
+    pub fn is_indicated(&self) -> bool {
+        self.0.as_deref().is_some_and(|damage| damage.is_indicated)
     }
 }
 
 impl From<Vec<u32>> for BitErrors {
     /// Converts positions, which must ascend.
     fn from(positions: Vec<u32>) -> BitErrors {
-        BitErrors((!positions.is_empty()).then(|| Box::new(positions)))
+        let damage = |positions| Damage {
+            positions,
+            is_indicated: false,
+        };
+        BitErrors((!positions.is_empty()).then(|| Box::new(damage(positions))))
     }
 }
 
@@ -226,7 +252,7 @@ pub enum Body {
         bytes: Box<[u8]>,
     },
     /// The whole packet as written by a kernel, of which only the IP header was decoded. `Packet::ip` has that header's
-    /// values; its hop limit is the current one.
+    /// values; hop limit and traffic class are the current ones.
     Verbatim(Verbatim),
 }
 
@@ -405,9 +431,9 @@ impl Packet {
         }
     }
 
-    /// Appends the whole packet as bytes, with valid checksums and generated patterns; a verbatim packet with its
-    /// current hop limit, and one with compressed headers as it was before. Does not apply `bit_errors`, except those of a packet in a tunnel. A packet of more than
-    /// 65,535 bytes gets wrong length fields.
+    /// Appends the whole packet as bytes, with valid checksums and generated patterns; a verbatim packet with
+    /// the values of `ip` that change on the way, and one with compressed headers as it was before. Does not apply
+    /// `bit_errors`, except those of a packet in a tunnel. A packet of more than 65,535 bytes gets wrong length fields.
     pub fn encode(&self, out: &mut Vec<u8>) {
         if let Body::Verbatim(verbatim) = &self.body {
             return verbatim.encode(&self.ip, out);

@@ -98,6 +98,8 @@ pub struct Connection {
     pub(super) peer_blocks: Option<Box<BlockReceiver>>,
     /// Packets that the peer has restored.
     pub(super) restored_there: u32,
+    /// Bytes of packets that arrived damaged beyond reading, as the network says, until a later one shows their place.
+    pub(super) unreadable: u32,
     /// The path of the latest packet from the peer.
     pub(super) heard_path: usize,
     pub(super) last_heard: Instant,
@@ -161,6 +163,7 @@ impl Connection {
                 .map(|blocks| Box::new(BlockSender::new(blocks))),
             peer_blocks: None,
             restored_there: 0,
+            unreadable: 0,
             heard_path: 0,
             last_heard: now,
             awaited_since: now,
@@ -338,6 +341,14 @@ impl Connection {
     /// Takes in that the packet just passed in was marked with congestion. The next MACK tells the peer.
     pub fn note_congestion(&mut self) {
         self.paths[self.heard_path].arrivals.congestion = self.answers();
+    }
+
+    /// Takes in the network's word that a packet of so many bytes between these ends arrived damaged beyond reading, of
+    /// this connection or another of the two hosts. With several paths the next packet does not show its place.
+    pub fn note_corruption(&mut self, bytes: u32) {
+        if self.answers() && self.paths.len() == 1 {
+            self.unreadable = self.unreadable.saturating_add(bytes);
+        }
     }
 
     /// Takes in that the peer has restarted, and has perhaps lost the connection: asks it from `at` on until it answers,

@@ -179,6 +179,7 @@ impl Connection {
         let shard = Shard::of(&header, &payload);
         let is_repair = header.block.is_some_and(|place| place.is_repair());
         let mut at_once = header.wants_mack || header.opening.is_some();
+        at_once |= self.place_unreadable(header.sequence);
         if let Condition::Damaged(length) = condition {
             if !is_repair {
                 let start = self.start_of(header.sequence);
@@ -208,6 +209,25 @@ impl Connection {
         if self.answers() && (carries || at_once) {
             self.owe_mack(now, at_once || matches!(condition, Condition::Damaged(_)));
         }
+    }
+
+    /// Takes the gap before a packet for the unreadable ones that the network has told of, if it is no longer than they
+    /// are; returns true if so. In a packet that shows no gap they carried nothing new, or were another connection's.
+    fn place_unreadable(&mut self, sequence: SequenceNumber) -> bool {
+        if self.unreadable == 0 {
+            return false;
+        }
+        let frontier = self.receiver.frontier();
+        let gap = self.start_of(sequence) - frontier as i64;
+        if gap < 0 {
+            return false;
+        }
+        let unreadable = core::mem::take(&mut self.unreadable);
+        let is_theirs = gap > 0 && gap <= i64::from(unreadable);
+        if is_theirs {
+            self.receiver.note_damaged(frontier as i64, gap as u32);
+        }
+        is_theirs
     }
 
     /// Notes a packet that the next MACK has to report.

@@ -198,6 +198,14 @@ impl Receiver {
         }
     }
 
+    /// Returns the end of all that has arrived, damaged or not.
+    pub(super) fn frontier(&self) -> u64 {
+        let last = self.pieces.last_key_value();
+        let arrived = last.map_or(self.next, |(start, piece)| end_of(*start, piece));
+        let damaged = self.damaged.iter().map(|&(_, end)| end).max();
+        damaged.map_or(arrived, |end| end.max(arrived))
+    }
+
     /// Notes a packet that arrived damaged: a MACK reports it, unless its data has arrived since.
     pub(super) fn note_damaged(&mut self, start: i64, length: u32) {
         let most = (self.next + self.window()).min(self.end.unwrap_or(u64::MAX));

@@ -30,7 +30,7 @@ use crate::host::sockets::Sockets;
 use crate::host::table::Pair;
 use crate::host::{Discarded, RouteTable, SocketId};
 use crate::interface::{InterfaceId, LinkEvent, StatusInterests, TransmitStatus};
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, IpHeader, Packet};
 use crate::rate::DataRate;
 use crate::tcp::isn::initial_sequence_number;
 use crate::time::Instant;
@@ -210,8 +210,7 @@ impl AerotpGateway {
     /// Returns true if the gateway sends in the name of a packet's source.
     fn speaks_for(&self, quoted: &QuotedPacket) -> bool {
         let (source, _) = quoted.transport_addresses();
-        let lowest = end(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        let mut own = self.splices.range((end(source, 0), lowest)..);
+        let mut own = self.splices.range(lowest_of(source)..);
         quoted.protocol == protocol::AEROTP
             && own.next().is_some_and(|(ends, _)| ends.0.address == source)
     }
@@ -449,6 +448,19 @@ impl Layer for AerotpGateway {
         false
     }
 
+    fn handle_corruption(&mut self, protocol: u8, ip: &IpHeader, bytes: u32) {
+        if protocol != protocol::AEROTP {
+            return;
+        }
+        let of_host = self.splices.range_mut(lowest_of(ip.destination)..);
+        for (_, splice) in of_host
+            .take_while(|(ends, _)| ends.0.address == ip.destination)
+            .filter(|(ends, _)| ends.1.address == ip.source)
+        {
+            splice.aerotp.note_corruption(bytes);
+        }
+    }
+
     fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {
         // Reports about the queues before the links, which the gateway has taken in itself.
         if matches!(error, IcmpError::Backpressure { .. }) {
@@ -484,6 +496,11 @@ impl Layer for AerotpGateway {
             ..Counters::default()
         }
     }
+}
+
+/// Returns the first pair that a connection of a host behind this gateway can have.
+fn lowest_of(host: IpAddr) -> Pair {
+    (end(host, 0), end(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0))
 }
 
 #[cfg(test)]

@@ -311,6 +311,10 @@ pub trait Layer: Any + Debug + Send {
     /// Observes a packet of another layer of the node as it leaves.
     fn overhear(&mut self, _packet: &Packet) {}
 
+    /// Takes in the network's word that a packet of this protocol number with this IP header, and of so many bytes behind
+    /// it, arrived damaged beyond reading.
+    fn handle_corruption(&mut self, _protocol: u8, _ip: &IpHeader, _bytes: u32) {}
+
     /// Takes in an ICMP error about a packet of the layer's own; returns false if the quoted packet is not the layer's.
     fn handle_icmp(&mut self, _now: Instant, _error: IcmpError, _quoted: &QuotedPacket) -> bool {
         false

@@ -143,6 +143,13 @@ impl Layers {
         }
     }
 
+    /// Tells the layers of a packet that arrived damaged beyond reading.
+    pub(super) fn handle_corruption(&mut self, protocol: u8, ip: &IpHeader, bytes: u32) {
+        for layer in &mut self.all {
+            layer.handle_corruption(protocol, ip, bytes);
+        }
+    }
+
     /// Passes an ICMP error to the layer whose packet it quotes; returns false if there is none.
     pub(super) fn handle_icmp(
         &mut self,

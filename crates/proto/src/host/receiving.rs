@@ -2,7 +2,7 @@
 
 use super::layer::{Arrival, Ended, Step};
 use super::{Host, HostEvent, InterfaceId, mtu_towards, sockets};
-use crate::packet::{Body, FlowId, Packet, Payload};
+use crate::packet::{Body, FlowId, IpHeader, Packet, Payload};
 use crate::tcp::Endpoint;
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
@@ -17,14 +17,33 @@ impl Host {
         if is_final && packet.bit_errors.is_empty() {
             return self.take_in(now, interface, packet);
         }
-        let destination = packet.ip.destination;
+        let ip = packet.ip;
+        let (protocol, _) = packet.body.protocol(&ip);
+        let bytes = packet.wire_length().saturating_sub(ip.wire_length());
+        let is_indicated = packet.bit_errors.is_indicated();
         let is_here = |host: &Host, read: &Packet| {
-            read.ip.destination == destination || host.takes(&read.ip) || host.ends_in_layer(read)
+            read.ip.destination == ip.destination
+                || host.takes(&read.ip)
+                || host.ends_in_layer(read)
         };
         match packet.apply_bit_errors() {
             // The bit error may be in the address: then this host would not have accepted the packet.
             Ok(decoded) if is_here(self, &decoded) => self.take_in(now, interface, decoded),
-            _ => self.count_damaged(),
+            _ => {
+                self.count_damaged();
+                if is_indicated {
+                    self.tell_corruption(protocol, &ip, bytes);
+                }
+            }
+        }
+    }
+
+    /// Tells transports and layers what the network says of a packet that arrived damaged beyond reading.
+    fn tell_corruption(&mut self, protocol: u8, ip: &IpHeader, bytes: u32) {
+        let transports = self.transports.iter_mut().flat_map(|all| all.iter_mut());
+        transports.for_each(|transport| transport.handle_corruption(protocol, ip, bytes));
+        if let Some(layers) = &mut self.layers {
+            layers.handle_corruption(protocol, ip, bytes);
         }
     }
 

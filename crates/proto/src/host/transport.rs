@@ -292,6 +292,10 @@ pub trait Transport: Any + Debug + Send {
     /// Takes in a packet, or returns it.
     fn handle_packet(&mut self, incoming: &Incoming<'_>, body: Body) -> Delivery;
 
+    /// Takes in the network's word that a packet of this protocol number with this IP header, and of so many bytes behind
+    /// it, arrived damaged beyond reading.
+    fn handle_corruption(&mut self, _protocol: u8, _ip: &IpHeader, _bytes: u32) {}
+
     /// Takes in an ICMP error; returns false if it is about another transport.
     fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool;
 

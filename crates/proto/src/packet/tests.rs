@@ -14,6 +14,7 @@ use proptest::test_runner::RngSeed;
 mod encapsulated;
 mod mobility;
 mod strategies;
+mod translation;
 
 use strategies::any_packet;
 
@@ -278,6 +279,34 @@ fn a_verbatim_packet_leaves_as_it_came() {
         Packet::verbatim(&damaged),
         Err(DecodeError::Checksum { header: "IPv4" })
     );
+}
+
+#[test]
+fn an_indication_stays_with_the_damage() {
+    let mut errors = BitErrors::NONE;
+    errors.indicate();
+    assert!(!errors.is_indicated());
+    errors.add(vec![3].into());
+    errors.indicate();
+    errors.add(vec![1, 5].into());
+    assert!(errors.is_indicated());
+    assert_eq!(errors.positions(), [1, 3, 5]);
+    // What is intact again is not damaged.
+    errors.add(vec![1, 3, 5].into());
+    assert_eq!(errors, BitErrors::NONE);
+}
+
+#[test]
+fn a_verbatim_packet_leaves_with_its_marks() {
+    for original in [DATA, UDP, DATA_V6].map(bytes) {
+        let mut packet = Packet::verbatim(&original).expect("a right header");
+        packet.ip.traffic_class = 0xBB;
+        let left = encode(&packet);
+        // The header's checksum is right, too.
+        let read = Packet::decode(&left).expect("a right packet");
+        assert_eq!(read.ip, packet.ip);
+        assert_eq!(left[20..], original[20..]);
+    }
 }
 
 /// Linux's packets, as captured, lose only the flow label, and keep their simulation metadata.

@@ -33,8 +33,8 @@ pub struct Segmentation {
 }
 
 impl Packet {
-    /// Creates a packet that leaves unchanged, with flow label, options and reserved bits; only the hop limit is
-    /// rewritten ([`Packet::encode`]). Bytes after the packet's end are cut off.
+    /// Creates a packet that leaves with its flow label, options and reserved bits; hop limit and traffic class
+    /// are rewritten ([`Packet::encode`]). Bytes after the packet's end are cut off.
     ///
     /// # Errors
     /// Too few bytes, a version other than 4 and 6, an impossible length field, or a wrong header checksum.
@@ -193,17 +193,22 @@ impl Verbatim {
         }
     }
 
-    /// Appends the packet with the hop limit of `ip`, and IPv4's checksum updated.
+    /// Appends the packet with hop limit and traffic class of `ip`, and IPv4's checksum updated.
     pub(super) fn encode(&self, ip: &IpHeader, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(self.bytes());
         let header = &mut out[start..];
         if header[0] >> 4 == 6 {
+            header[0] = 0x60 | ip.traffic_class >> 4;
+            header[1] = ip.traffic_class << 4 | header[1] & 0x0F;
             header[7] = ip.hop_limit;
-        } else if header[8] != ip.hop_limit {
-            let before = [header[8], header[9]];
-            header[8] = ip.hop_limit;
-            let checksum = updated(u16_at(header, 10), &before, &header[8..10]);
+            return;
+        }
+        let before: [u8; 10] = core::array::from_fn(|index| header[index]);
+        header[1] = ip.traffic_class;
+        header[8] = ip.hop_limit;
+        if header[..10] != before {
+            let checksum = updated(u16_at(header, 10), &before, &header[..10]);
             header[10..12].copy_from_slice(&checksum.to_be_bytes());
         }
     }

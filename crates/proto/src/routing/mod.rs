@@ -12,7 +12,7 @@ pub mod dsdv;
 mod testing;
 
 use crate::time::Instant;
-use crate::wire::aeronp::Geolocation;
+use crate::wire::aeronp::{Geolocation, TranslatedHeader};
 use core::fmt::Debug;
 use core::net::Ipv4Addr;
 
@@ -30,6 +30,10 @@ pub struct Datagram<P> {
     pub hop_limit: u8,
     /// True once a node with a congested queue has sent it on under a header that tells so.
     pub congestion: bool,
+    /// True once a node has received it damaged under a header that tells so.
+    pub corruption: bool,
+    /// IP header that the body comes without, if it is translated; carried by a protocol with a header for it.
+    pub translated: Option<TranslatedHeader>,
     /// Body, which routers do not read.
     pub body: P,
 }
@@ -43,6 +47,8 @@ pub struct Frame<P> {
     pub message: Vec<u8>,
     /// The datagram.
     pub datagram: Option<Datagram<P>>,
+    /// True if the link's frame check has found errors behind the message, in the datagram.
+    pub is_damaged: bool,
 }
 
 impl<P> Frame<P> {
@@ -52,6 +58,7 @@ impl<P> Frame<P> {
             receiver: None,
             message,
             datagram: None,
+            is_damaged: false,
         }
     }
 
@@ -61,6 +68,7 @@ impl<P> Frame<P> {
             receiver: Some(receiver),
             message,
             datagram: None,
+            is_damaged: false,
         }
     }
 }

@@ -63,6 +63,8 @@ impl<R: Router<u32>> Lab<R> {
             destination: address(to),
             hop_limit: HOP_LIMIT,
             congestion: false,
+            corruption: false,
+            translated: None,
             body,
         };
         self.routers[from].send(self.now, datagram);

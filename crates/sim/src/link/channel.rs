@@ -108,7 +108,7 @@ impl Channel {
         let bit_errors = bit_errors.into();
         Outcome::Delivered {
             bit_errors,
-            congestion: false,
+            exit: None,
         }
     }
 
@@ -185,7 +185,7 @@ fn is_hit(draws: Keyed, key: u64, probability: f64) -> bool {
 
 /// Returns the positions of flipped bits among `bits`, each flipped independently with `rate`: the gaps between them
 /// are geometrically distributed.
-fn bit_errors(draws: Keyed, key: u64, rate: f64, bits: u64) -> Vec<u32> {
+pub(super) fn bit_errors(draws: Keyed, key: u64, rate: f64, bits: u64) -> Vec<u32> {
     let mut positions = Vec::new();
     if rate <= 0.0 || rate.is_nan() {
         return positions;

@@ -33,10 +33,11 @@ pub mod trace;
 
 use crate::packets::PacketId;
 use crate::rng::Seed;
-use ad_hoc::AdHoc;
+use ad_hoc::{AdHoc, Exit};
 use baton_proto::packet::{BitErrors, FlowId};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Instant;
+use baton_proto::wire::aeronp::TranslatedHeader;
 use config::{DirectionConfig, LinkConfig, Medium, QueueLimit, Shared};
 use dcf::Dcf;
 use direction::Direction;
@@ -104,8 +105,8 @@ pub enum Outcome {
     Delivered {
         /// Flipped bits.
         bit_errors: BitErrors,
-        /// True if a node in the link has indicated congestion, as AeroNP's header does.
-        congestion: bool,
+        /// Header with which the packet leaves a mobile ad hoc network, if there is one and it says something.
+        exit: Option<Box<Exit>>,
     },
     /// Loss.
     Dropped(DropReason),
@@ -115,7 +116,7 @@ impl Outcome {
     /// Delivery of the packet as offered.
     pub const UNDAMAGED: Outcome = Outcome::Delivered {
         bit_errors: BitErrors::NONE,
-        congestion: false,
+        exit: None,
     };
 }
 
@@ -181,6 +182,8 @@ pub struct Label {
     pub flow: Option<FlowId>,
     /// Facts for managed queues.
     pub class: Class,
+    /// Its IP header as AeroNP carries it, on a link that [`translates`](Link::translates); `None` if it travels whole.
+    pub translated: Option<TranslatedHeader>,
 }
 
 /// A link between two ends.
@@ -205,8 +208,8 @@ pub struct Link {
     config: Shared<LinkConfig>,
     /// Its two directions, inline for each hop.
     ways: [Shared<DirectionConfig>; 2],
-    /// True if one of its queues is managed, and may distinguish packets.
-    is_managed: bool,
+    /// True if one of its queues is managed, and may distinguish packets, or if it translates them.
+    distinguishes: bool,
     state: State,
     seed: Seed,
     directions: Directions,
@@ -266,7 +269,7 @@ impl Link {
             release_at: Instant::NEVER,
             air: None,
             entrance: Entrance::new(&config.regulators),
-            is_managed: is_managed(&config),
+            distinguishes: distinguishes(&config),
             ways: [config.down.clone(), config.up.clone()],
             config,
             state: State::Up,
@@ -303,10 +306,15 @@ impl Link {
         }
     }
 
-    /// Returns true if it has shapers or policers, which need each packet's flow, or a managed queue.
+    /// Returns true if it has shapers or policers, which need each packet's flow, a managed queue, or translates.
     #[inline]
     pub fn reads_labels(&self) -> bool {
-        self.is_managed || self.entrance.is_some()
+        self.distinguishes || self.entrance.is_some()
+    }
+
+    /// Returns true if its packets travel under AeroNP, which carries an IP header of its own in place of theirs.
+    pub fn translates(&self) -> bool {
+        translates(&self.config)
     }
 
     /// Offers a packet with a label, otherwise like [`offer`](Link::offer).
@@ -322,6 +330,9 @@ impl Link {
             length,
             class: label.class,
         };
+        if let Some(Air::AdHoc(network)) = self.air.as_deref_mut() {
+            network.announce(packet, label.translated);
+        }
         if self.admits(now, from, offered, label.flow) {
             self.take_in(now, from, offered);
         }
@@ -509,7 +520,7 @@ impl Link {
         pipe::retrace(up, &self.config.up, &config.up);
         down.reconfigure(&config.name, &config.down, self.seed);
         up.reconfigure(&config.name, &config.up, self.seed);
-        self.is_managed = is_managed(&config);
+        self.distinguishes = distinguishes(&config);
         self.ways = [config.down.clone(), config.up.clone()];
         self.config = config;
         self.set_medium(now);
@@ -739,11 +750,15 @@ impl Link {
     }
 }
 
-/// Returns true if a queue of a link is managed.
-fn is_managed(config: &LinkConfig) -> bool {
-    [&config.down, &config.up]
-        .into_iter()
-        .any(|direction| direction.queue.management != Management::DropTail)
+/// Returns true if a queue of a link is managed, or if the link translates.
+fn distinguishes(config: &LinkConfig) -> bool {
+    let is_managed =
+        |direction: &DirectionConfig| direction.queue.management != Management::DropTail;
+    is_managed(&config.down) || is_managed(&config.up) || translates(config)
+}
+
+fn translates(config: &LinkConfig) -> bool {
+    matches!(&config.medium, Medium::AdHoc(network) if network.routing.has_aeronp())
 }
 
 /// Returns the end with the earlier time; at equal times A.

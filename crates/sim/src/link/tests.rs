@@ -91,6 +91,7 @@ fn label(flow: u32) -> Label {
             precedence: flow as u8,
             flow_hash: flow,
         },
+        translated: None,
     }
 }
 

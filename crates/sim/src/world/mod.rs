@@ -6,6 +6,7 @@
 //! moment begins.
 
 mod accounts;
+mod ad_hoc;
 mod aerotp_gateways;
 pub(crate) mod agents;
 mod association;

@@ -32,24 +32,30 @@ impl World {
             return self.offer_to_radio((link, place), end, id);
         }
         let length = self.leave(link, end, id);
-        let wire = &mut self.net.wires[link];
-        if wire.link.reads_labels() {
-            let packet = &self.net.packets[id].packet;
-            let label = Label {
-                flow: packet.flow,
-                class: Class {
-                    precedence: packet.ip.precedence(),
-                    flow_hash: packet.flow_hash(),
-                },
-            };
+        if self.net.wires[link].link.reads_labels() {
+            let label = self.label((link, end), id);
+            let wire = &mut self.net.wires[link];
             wire.link.offer_labelled(self.now, end, (id, length), label);
         } else {
+            let wire = &mut self.net.wires[link];
             wire.link.offer(self.now, end, id, length);
         }
-        if wire.interests[end.index()].queued {
+        if self.net.wires[link].interests[end.index()].queued {
             return self.tell_queued(link, end, id);
         }
         self.net.touch(link);
+    }
+
+    fn label(&self, (link, end): (usize, End), id: PacketId) -> Label {
+        let packet = &self.net.packets[id].packet;
+        Label {
+            flow: packet.flow,
+            class: Class {
+                precedence: packet.ip.precedence(),
+                flow_hash: packet.flow_hash(),
+            },
+            translated: self.translated((link, end), packet),
+        }
     }
 
     /// Lets a packet leave a host over a link, from this end. Returns its length in bytes.
@@ -102,15 +108,12 @@ impl World {
             self.net.cross_access(link, fate.packet);
         }
         match fate.outcome {
-            Outcome::Delivered {
-                bit_errors,
-                congestion,
-            } => {
+            Outcome::Delivered { bit_errors, exit } => {
                 if !bit_errors.is_empty() {
                     self.net.damage((link, fate.from), fate.packet, bit_errors);
                 }
-                if congestion {
-                    self.net.packets[fate.packet].packet.ip.mark_congestion();
+                if let Some(exit) = exit {
+                    self.leave_network((link, fate.from), fate.packet, &exit);
                 }
                 if let Some(captures) = &mut self.probes.captures {
                     captures.received(

@@ -164,9 +164,9 @@ impl Generator {
             "kind = \"tdma\"\nframe = { slots = 4, slot = \"1 ms\", guard = \"0.1 ms\", down_slots = [0], up_slots = [1], fragmentation = true }\nmtu = \"1500 B\"\nbit_error_rate = 1e-5\ncoding = { loss = 0.01 }",
             "kind = \"geo\"\ndemand = { rbdc = \"512 kbit/s\" }",
             "kind = \"geo\"\ndemand = { cra = \"64 kbit/s\", rbdc = \"256 kbit/s\", fca = true }",
-            "kind = \"ad-hoc\"\nrelays = 3\nrange = \"200 km\"",
+            "kind = \"ad-hoc\"\nrelays = 3\nrange = \"200 km\"\nbit_error_rate = 1e-5\ndamaged = \"delivered\"",
             "kind = \"ad-hoc\"\nrelays = 8\nrange = \"60 km\"\nkeeping = \"buffer\"\nqueue = \"20 packets\"",
-            "kind = \"ad-hoc\"\nrelays = 8\nrange = \"60 km\"\nrouting = \"aodv\"",
+            "kind = \"ad-hoc\"\nrelays = 8\nrange = \"60 km\"\nrouting = \"aodv\"\nbit_error_rate = 1e-4",
             "kind = \"ad-hoc\"\nrelays = 8\nrange = \"60 km\"\nrouting = \"dsdv\"\nqueue = \"9 kB\"",
         ]);
         if shared.is_empty() {

@@ -178,6 +178,41 @@ fn tcp_crosses_a_bad_link_whole() {
     }
 }
 
+/// The gateway is the last node's AeroTP: of a packet between two hosts whose header is hit, it knows only the hosts.
+#[test]
+fn a_damaged_header_of_which_the_network_has_told_is_reported_as_damage() {
+    for is_indicated in [true, false] {
+        let (mut row, client) = connecting(Mode::Reliable);
+        let mut crossing = 0;
+        row.decide(move |packet, entering| {
+            crossing += u64::from((entering.from, entering.to) == (1, 2) && packet.has_data());
+            if (entering.from, crossing) == (1, 8) {
+                crossing += 1;
+                packet.bit_errors = vec![20 * 8 + 60].into();
+                if is_indicated {
+                    packet.bit_errors.indicate();
+                }
+            }
+            Passage::Arrives
+        });
+        row.run_until(at(500));
+        let connection = row.hosts[0].connection_mut(client).unwrap();
+        connection.write_pattern(7, 60_000);
+        row.run_until(at(5_000));
+        assert_eq!(row.hosts[2].discarded().damaged, 1);
+        let damaged = row.sent.iter().filter(|sent| match &sent.packet.body {
+            Body::Aerotp(packet) if (sent.from, sent.to) == (2, 1) => {
+                let mack = packet.header.mack.as_ref();
+                mack.is_some_and(|mack| mack.missing.iter().any(|gap| gap.damaged))
+            }
+            _ => false,
+        });
+        assert_eq!(damaged.count(), usize::from(is_indicated));
+        let server = row.accepted(3)[0];
+        assert_eq!(row.read(3, server, 0), 60_000);
+    }
+}
+
 #[test]
 fn the_syn_is_answered_when_the_far_end_has() {
     let (mut row, _) = connecting(Mode::Reliable);

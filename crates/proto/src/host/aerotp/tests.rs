@@ -272,6 +272,43 @@ fn a_damaged_payload_reaches_the_connection_and_a_damaged_header_does_not() {
     assert_eq!(answers.iter().filter_map(snack).collect::<Vec<_>>(), [1]);
 }
 
+/// With the network's word, the gap before the next packet is damage, which is sent again at once; without it a loss.
+#[test]
+fn a_damaged_header_of_which_the_network_has_told_is_no_loss() {
+    for is_indicated in [true, false] {
+        let mut hosts = [host(0, 1), host(0, 2)];
+        hosts[1].aerotp_listen(PORT, configuration(Mode::Reliable), 4, None);
+        let mine = configuration(Mode::Reliable);
+        let socket = hosts[0].aerotp_connect(Instant::ZERO, server(), mine, None);
+        let mut reported = Vec::new();
+        for number in 0..3 {
+            let now = Instant::from_millis(20 * number);
+            hosts[0].aerotp_mut(socket).unwrap().write(&data(1000));
+            for mut packet in drain(&mut hosts[0], now).1 {
+                if number == 1 {
+                    packet.bit_errors = vec![20 * 8 + 60].into();
+                }
+                if is_indicated {
+                    packet.bit_errors.indicate();
+                }
+                hosts[1].handle_packet(now, InterfaceId(0), packet);
+            }
+            for answer in drain(&mut hosts[1], now).1 {
+                if let Body::Aerotp(packet) = &answer.body
+                    && let Some(mack) = &packet.header.mack
+                {
+                    let damaged = mack.missing.iter().filter(|gap| gap.damaged);
+                    reported.extend(damaged.map(|gap| gap.range.length));
+                }
+                hosts[0].handle_packet(now, InterfaceId(0), answer);
+            }
+        }
+        assert_eq!(hosts[1].discarded().damaged, 1);
+        let expected: &[u32] = if is_indicated { &[1000] } else { &[] };
+        assert_eq!(reported, expected);
+    }
+}
+
 #[test]
 fn routers_are_heard_by_all_connections_to_the_destination() {
     let mut hosts = [host(0, 1), host(0, 2)];

@@ -5,7 +5,7 @@ use crate::aerotp::{self, Connection};
 use crate::crosslayer::CrossLayerSignal;
 use crate::host::{self, Delivery, Incoming, Outgoing, SocketEvent, Transport};
 use crate::interface::LinkEvent;
-use crate::packet::Body;
+use crate::packet::{Body, IpHeader};
 use crate::rate::DataRate;
 use crate::tcp::Endpoint;
 use crate::time::Instant;
@@ -34,6 +34,21 @@ impl Transport for AerotpSockets {
             socket.connection.note_congestion();
         }
         delivery
+    }
+
+    fn handle_corruption(&mut self, protocol: u8, ip: &IpHeader, bytes: u32) {
+        if protocol != protocol::AEROTP {
+            return;
+        }
+        let ends = (ip.destination, ip.source);
+        self.each(|socket| {
+            let connection = &mut socket.connection;
+            let is_theirs = connection.paths().any(|(_, path)| path == ends);
+            if is_theirs {
+                connection.note_corruption(bytes);
+            }
+            is_theirs
+        });
     }
 
     fn handle_icmp(&mut self, now: Instant, error: IcmpError, quoted: &QuotedPacket) -> bool {

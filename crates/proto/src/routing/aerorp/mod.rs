@@ -165,12 +165,16 @@ impl<P> Aerorp<P> {
             destination: datagram.destination,
             next_hop,
             congestion: datagram.congestion,
+            corruption: datagram.corruption,
+            priority: datagram.translated.map_or(0, |ip| ip.traffic_class >> 5),
+            translated: datagram.translated,
             ..self.header(Kind::Data)
         };
         self.actions.push_back(Action::Send(Frame {
             receiver: Some(next_hop),
             message: encoded(&header),
             datagram: Some(datagram),
+            is_damaged: false,
         }));
     }
 
@@ -186,6 +190,7 @@ impl<P> Aerorp<P> {
             destination: Ipv4Addr::BROADCAST,
             next_hop: Ipv4Addr::BROADCAST,
             geolocation: Some(self.here),
+            translated: None,
         }
     }
 
@@ -300,6 +305,8 @@ impl<P: core::fmt::Debug> Router<P> for Aerorp<P> {
         }
         if let Some(mut datagram) = frame.datagram {
             datagram.congestion = header.congestion;
+            datagram.corruption = header.corruption || frame.is_damaged;
+            datagram.translated = header.translated;
             if datagram.destination == self.config.address {
                 self.actions.push_back(Action::Deliver(datagram));
             } else if datagram.hop_limit <= 1 {

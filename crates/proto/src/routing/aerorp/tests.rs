@@ -1,6 +1,7 @@
 //! Timelines of AeroRP.
 
 use super::*;
+use crate::wire::aeronp::TranslatedHeader;
 use proptest::prelude::*;
 
 const STATION: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -38,6 +39,7 @@ fn header(kind: Kind, source: Ipv4Addr, geolocation: Geolocation) -> AeronpHeade
         destination: Ipv4Addr::BROADCAST,
         next_hop: Ipv4Addr::BROADCAST,
         geolocation: Some(geolocation),
+        translated: None,
     }
 }
 
@@ -59,6 +61,8 @@ fn datagram(body: u32) -> Datagram<u32> {
         destination: STATION,
         hop_limit: HOP_LIMIT,
         congestion: false,
+        corruption: false,
+        translated: None,
         body,
     }
 }
@@ -294,6 +298,7 @@ fn congestion_is_indicated_and_carried_on() {
             receiver: Some(SELF),
             message: encoded(&arrived),
             datagram: Some(datagram(1)),
+            is_damaged: false,
         };
         router.handle_frame(Instant::ZERO, FAST, frame);
         let Some(Action::Send(sent)) = router.poll() else {
@@ -310,6 +315,64 @@ fn congestion_is_indicated_and_carried_on() {
     }
 }
 
+/// A relay that receives a damaged datagram says so, and a later one leaves it said.
+#[test]
+fn corruption_is_indicated_and_carried_on() {
+    for (on_the_way, here) in [(false, false), (true, false), (false, true)] {
+        let mut router = router(Keeping::Ferry);
+        router.handle_frame(Instant::ZERO, STATION, beacon(STATION, at(90.0, 0.0)));
+        let arrived = AeronpHeader {
+            corruption: on_the_way,
+            ..header(Kind::Data, FAST, at(99.0, 0.0))
+        };
+        let frame = Frame {
+            receiver: Some(SELF),
+            message: encoded(&arrived),
+            datagram: Some(datagram(1)),
+            is_damaged: here,
+        };
+        router.handle_frame(Instant::ZERO, FAST, frame);
+        let Some(Action::Send(sent)) = router.poll() else {
+            panic!("not forwarded");
+        };
+        let (header, _) = AeronpHeader::decode(&sent.message).unwrap();
+        assert_eq!(header.corruption, on_the_way || here);
+        assert!(!sent.is_damaged);
+    }
+}
+
+/// A relay passes on the IP header that it reads in AeroNP's, with the priority of its code point.
+#[test]
+fn a_translated_header_goes_on() {
+    let mut router = router(Keeping::Ferry);
+    router.handle_frame(Instant::ZERO, STATION, beacon(STATION, at(90.0, 0.0)));
+    let ip = TranslatedHeader {
+        protocol: 6,
+        traffic_class: 0xA0,
+        hop_limit: 60,
+        source: Some(Ipv4Addr::new(192, 0, 2, 1)),
+        destination: None,
+        identification: 0,
+        dont_fragment: true,
+    };
+    let arrived = AeronpHeader {
+        translated: Some(ip),
+        ..header(Kind::Data, FAST, at(99.0, 0.0))
+    };
+    let frame = Frame {
+        receiver: Some(SELF),
+        message: encoded(&arrived),
+        datagram: Some(datagram(1)),
+        is_damaged: false,
+    };
+    router.handle_frame(Instant::ZERO, FAST, frame);
+    let Some(Action::Send(sent)) = router.poll() else {
+        panic!("not forwarded");
+    };
+    let (header, _) = AeronpHeader::decode(&sent.message).unwrap();
+    assert_eq!((header.translated, header.priority), (Some(ip), 5));
+}
+
 #[test]
 fn a_relay_counts_hops_down_and_drops_the_last() {
     let mut router = router(Keeping::Ferry);
@@ -324,6 +387,7 @@ fn a_relay_counts_hops_down_and_drops_the_last() {
                 hop_limit,
                 ..datagram(1)
             }),
+            is_damaged: false,
         };
         router.handle_frame(Instant::ZERO, FAST, frame);
         router.poll()

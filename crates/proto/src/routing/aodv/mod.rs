@@ -106,6 +106,7 @@ impl<P> Aodv<P> {
             receiver: Some(next_hop),
             message: Vec::new(),
             datagram: Some(datagram),
+            is_damaged: false,
         }));
     }
 

@@ -194,7 +194,7 @@ proptest! {
                 *first = kind % 4;
             }
             let receiver = (!to_all).then_some(address(0));
-            let frame = Frame { receiver, message, datagram: None };
+            let frame = Frame { receiver, message, datagram: None, is_damaged: false };
             let now = Instant::from_millis(100 * at as u64);
             router.handle_frame(now, address(1), frame);
             router.handle_timeout(now);

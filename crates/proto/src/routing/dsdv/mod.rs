@@ -69,6 +69,7 @@ impl<P> Dsdv<P> {
                 receiver: Some(next_hop),
                 message: Vec::new(),
                 datagram: Some(datagram),
+                is_damaged: false,
             }),
             None => Action::Drop(datagram, DropReason::NoRoute),
         };

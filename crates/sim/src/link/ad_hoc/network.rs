@@ -1,7 +1,8 @@
 //! The network: its nodes and frames under one clock.
 
 use super::motion::{Flight, Motion};
-use super::{AdHocConfig, Routing};
+use super::noise::Noise;
+use super::{AdHocConfig, Exit, Routing};
 use crate::link::agenda::Agenda;
 use crate::link::config::{DirectionConfig, LinkConfig, QueueLimit, Shared};
 use crate::link::queue::Offered;
@@ -15,7 +16,7 @@ use baton_proto::routing::aodv::Aodv;
 use baton_proto::routing::dsdv::Dsdv;
 use baton_proto::routing::{self, Action, Datagram, HOP_LIMIT, Router};
 use baton_proto::time::{Duration, Instant};
-use baton_proto::wire::aeronp::Geolocation;
+use baton_proto::wire::aeronp::{Geolocation, TranslatedHeader};
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,14 +28,16 @@ const FIRST: u32 = 0x0a00_0001;
 const BEGIN_WITHIN: Duration = Duration::from_secs(1);
 
 /// A packet of the link inside the network.
-#[derive(Clone, Copy, Debug)]
-struct Carried {
+#[derive(Clone, Debug)]
+pub(super) struct Carried {
     /// Its number among those offered; its id may be given to another packet once it is lost.
     number: u64,
     length: u32,
+    /// Bits flipped so far.
+    pub(super) bit_errors: BitErrors,
 }
 
-type Frame = routing::Frame<Carried>;
+pub(super) type Frame = routing::Frame<Carried>;
 
 /// A task, due at a moment.
 #[derive(Debug)]
@@ -70,8 +73,11 @@ pub(in crate::link) struct AdHoc {
     config: Shared<AdHocConfig>,
     rate: DataRate,
     limit: QueueLimit,
+    noise: Noise,
     nodes: Vec<Node>,
     agenda: Agenda<Task>,
+    /// Translated IP headers of packets that shapers may still hold.
+    announced: BTreeMap<PacketId, TranslatedHeader>,
     /// Packets offered so far.
     offered: u64,
     /// Packets under way by number, with the end at which each was offered.
@@ -103,8 +109,10 @@ impl AdHoc {
         let mut network = AdHoc {
             rate: link.down.rate,
             limit: link.down.queue.limit,
+            noise: Noise::new(&link.down.channel, &link.name, seed),
             nodes: nodes.collect(),
             agenda: Agenda::new(),
+            announced: BTreeMap::new(),
             offered: 0,
             under_way: BTreeMap::new(),
             fates: VecDeque::new(),
@@ -116,17 +124,27 @@ impl AdHoc {
         network
     }
 
-    /// Takes another rate and queue limit, from the next frame on.
+    /// Takes another rate, queue limit and noise, from the next frame on.
     pub fn reconfigure(&mut self, now: Instant, direction: &DirectionConfig) {
         self.catch_up(now);
         self.rate = direction.rate;
         self.limit = direction.queue.limit;
+        self.noise.follow(&direction.channel);
+    }
+
+    /// Takes the translated IP header of a packet that is about to be offered; without one it will travel whole.
+    pub fn announce(&mut self, packet: PacketId, translated: Option<TranslatedHeader>) {
+        match translated {
+            Some(header) => self.announced.insert(packet, header),
+            None => self.announced.remove(&packet),
+        };
     }
 
     /// Takes a packet at an end, or loses it if the link is not up.
     pub fn offer(&mut self, now: Instant, from: End, offered: Offered, is_up: bool) {
         self.catch_up(now);
         let Offered { packet, length, .. } = offered;
+        let translated = self.announced.remove(&packet);
         let number = self.offered;
         self.offered += 1;
         self.under_way.insert(number, (packet, from));
@@ -139,7 +157,13 @@ impl AdHoc {
             destination: address(from.other().index()),
             hop_limit: HOP_LIMIT,
             congestion: false,
-            body: Carried { number, length },
+            corruption: false,
+            translated,
+            body: Carried {
+                number,
+                length,
+                bit_errors: BitErrors::NONE,
+            },
         };
         self.locate(node, now);
         self.nodes[node].router.send(now, datagram);
@@ -239,8 +263,8 @@ impl AdHoc {
                 Action::Send(frame) => self.enqueue(node, now, frame),
                 Action::Deliver(datagram) => {
                     let outcome = Outcome::Delivered {
-                        bit_errors: BitErrors::NONE,
-                        congestion: datagram.congestion,
+                        exit: exit(&datagram),
+                        bit_errors: datagram.body.bit_errors,
                     };
                     self.end(now, datagram.body.number, outcome);
                 }
@@ -273,7 +297,7 @@ impl AdHoc {
         match &frame.datagram {
             None => messages.push_back(frame),
             Some(datagram) => {
-                let Carried { number, length } = datagram.body;
+                let Carried { number, length, .. } = datagram.body;
                 if !self.under_way.contains_key(&number) {
                     return;
                 }
@@ -305,7 +329,7 @@ impl AdHoc {
         };
         let length = frame.datagram.as_ref().map_or(0, |it| it.body.length);
         *bytes -= u64::from(length);
-        let bits = 8 * (u64::from(length) + frame.message.len() as u64);
+        let bits = 8 * (frame.message.len() as u64 + body_bytes(&frame));
         let time = self.rate.transmission_time(bits).unwrap_or(Duration::MAX);
         *sending = Some(frame);
         self.agenda.push(now + time, Task::Sent(node));
@@ -335,8 +359,10 @@ impl AdHoc {
         match frame.receiver {
             None => {
                 for &(other, when) in &near {
-                    self.agenda
-                        .push(when, Task::Arrival(other, node, frame.clone()));
+                    if self.noise.spares(&frame.message) {
+                        let arrival = Task::Arrival(other, node, frame.clone());
+                        self.agenda.push(when, arrival);
+                    }
                 }
             }
             Some(receiver) => self.hand_over(node, at, (receiver, frame), &near),
@@ -349,20 +375,29 @@ impl AdHoc {
         &mut self,
         node: usize,
         at: Instant,
-        (receiver, frame): (Ipv4Addr, Frame),
+        (receiver, mut frame): (Ipv4Addr, Frame),
         near: &[(usize, Instant)],
     ) {
         let mut arrival = None;
         for &(other, when) in near {
             if address(other) == receiver {
                 arrival = Some((other, when));
-            } else if self.nodes[other].router.reads_geolocation() {
+            } else if self.nodes[other].router.reads_geolocation()
+                && self.noise.spares(&frame.message)
+            {
                 let overheard = Task::Overhearing(other, node, frame.message.clone());
                 self.agenda.push(when, overheard);
             }
         }
         match arrival {
-            Some((other, when)) => self.agenda.push(when, Task::Arrival(other, node, frame)),
+            Some((other, when)) => {
+                let number = frame.datagram.as_ref().map(|it| it.body.number);
+                if self.noise.receive(&mut frame) {
+                    self.agenda.push(when, Task::Arrival(other, node, frame));
+                } else if let Some(number) = number {
+                    self.lose(at, number, DropReason::ChannelError);
+                }
+            }
             None => {
                 self.locate(node, at);
                 self.nodes[node].router.handle_failure(at, frame);
@@ -386,6 +421,27 @@ impl AdHoc {
             });
         }
     }
+}
+
+/// Returns the bytes of a frame behind its message: the packet, without an IP header that is translated.
+pub(super) fn body_bytes(frame: &Frame) -> u64 {
+    frame.datagram.as_ref().map_or(0, |datagram| {
+        let replaced = datagram
+            .translated
+            .map_or(0, |_| TranslatedHeader::REPLACED);
+        u64::from(datagram.body.length.saturating_sub(replaced))
+    })
+}
+
+/// Returns what the header of a datagram says where it leaves the network, if that is anything.
+fn exit(datagram: &Datagram<Carried>) -> Option<Box<Exit>> {
+    let exit = Exit {
+        congestion: datagram.congestion,
+        corruption: datagram.corruption,
+        translated: datagram.translated,
+    };
+    let says = exit.congestion || exit.corruption || exit.translated.is_some();
+    says.then(|| exit.into())
 }
 
 /// Creates the router of a node. The ends of the link are destinations.

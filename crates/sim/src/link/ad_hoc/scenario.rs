@@ -28,7 +28,7 @@ const HIGHEST_M: f64 = 100e3;
 const FASTEST_M_S: f64 = 3276.0;
 
 /// A mobile ad hoc network between the two nodes, which are its first members. Of the keys of links it has `mtu`,
-/// `rate`, `queue`, `shapers`, `policers` and `ingress_filter`.
+/// `rate`, `queue`, `bit_error_rate` and `damaged`, both at each hop, `shapers`, `policers` and `ingress_filter`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct RawAdHoc {
     /// Routing protocol of its nodes. Default "aerorp".
@@ -88,6 +88,8 @@ impl Settings for RawAdHoc {
             "mtu",
             "rate",
             "queue",
+            "bit_error_rate",
+            "damaged",
             "shapers",
             "policers",
             "ingress_filter",
@@ -171,7 +173,7 @@ pub(crate) fn resolve(
     config.medium = Medium::AdHoc(network.into());
 }
 
-/// Reports a change of a network that has no effect: of one direction alone, or of another key than rate and queue.
+/// Reports a change of a network that has no effect: of one direction alone, or of another key than those it has.
 pub(crate) fn check_change(
     before: &LinkConfig,
     after: &LinkConfig,
@@ -184,8 +186,11 @@ pub(crate) fn check_change(
     let mut allowed = before.down.clone();
     allowed.rate = after.down.rate;
     allowed.queue.limit = after.down.queue.limit;
+    allowed.channel.bit_error_rate = after.down.channel.bit_error_rate;
+    allowed.channel.damaged = after.down.channel.damaged;
     if after.down != allowed || after.up != allowed {
-        let message = "changes a mobile ad hoc network, of which only mtu, state, and the rate and queue of all nodes can change";
+        let message = "changes a mobile ad hoc network, of which only mtu, state, and the rate, queue, bit_error_rate and damaged of \
+                       all nodes can change";
         report.wrong(path, message.to_owned());
     }
 }
@@ -344,7 +349,7 @@ mod tests {
             (
                 "",
                 &change("packet_error_rate = 0.1"),
-                "of which only mtu, state, and the rate and queue of all nodes can change",
+                "of which only mtu, state, and the rate, queue, bit_error_rate and damaged of all nodes can change",
             ),
             (
                 "",
@@ -355,6 +360,7 @@ mod tests {
             let said = read(keys, rest).unwrap_err();
             assert!(said.contains(part), "{keys}{rest}: {said}");
         }
-        assert!(read("", &change("rate = \"1 Mbit/s\"")).is_ok());
+        let allowed = "rate = \"1 Mbit/s\"\nbit_error_rate = 1e-5\ndamaged = \"delivered\"";
+        assert!(read("", &change(allowed)).is_ok());
     }
 }

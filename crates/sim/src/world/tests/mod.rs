@@ -1,6 +1,7 @@
 //! Whole worlds from scenario texts, checked against values computed by hand.
 
 mod ad_hoc;
+mod aeronp;
 mod aerotp;
 mod aerotp_blocks;
 mod aerotp_gateway_links;
