@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from baton import Result, Scenario
-from validation import lab
+from validation import crossover, lab
 from validation.row import Row
 
 CLOSE, CLOSELY = 1e-3, "deterministic; messages take some microseconds on the line"
@@ -144,7 +144,7 @@ def mobile_ipv6() -> Iterator[Row]:
 
 
 def micro_mobility() -> Iterator[Row]:
-    """Yields rows on handoffs inside a domain, whose crossover router is the hub."""
+    """Yields rows on handoffs inside a domain, whose crossover router is the hub, and over a tree of routers."""
     page = "micro-mobility"
     stream = lab.datagrams({"rate": "800 kbit/s", "packet_size": "100 B"}, start="5 s", stop="15 s", **ENDS)
     source = "closed form: 5 ms on the link and 10 ms to it, 300 ms, 15 ms from the mobile to the hub"
@@ -158,6 +158,7 @@ def micro_mobility() -> Iterator[Row]:
         what = f"datagrams lost in a hard handoff, {name}"
         reason = "a datagram a millisecond; messages take some microseconds"
         yield Row(f"{page}.{keys['protocol']}", page, what, "", ours, 330, source, 0.01, reason)
+    yield from crossover.by_distance(page)
 
 
 def hierarchical_mobile_ipv6() -> Iterator[Row]:

@@ -1,7 +1,7 @@
 //! Addresses that Baton assigns where a scenario gives none.
 
 use baton_proto::wire::neighbor_discovery::LinkLayerAddress;
-use baton_proto::wire::prefix::Ipv6Prefix;
+use baton_proto::wire::prefix::{Ipv4Prefix, Ipv6Prefix};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// First address of nodes: 10.0.0.1 and fd62:6174:6f6e::1 (a unique local prefix, RFC 4193).
@@ -22,6 +22,16 @@ pub const ROUTER: u32 = 1;
 pub const MOBILE: u32 = 2;
 /// Addresses of an access link's network.
 pub const ACCESS_SIZE: u32 = 1 << (32 - ACCESS_LENGTH);
+
+/// Private addresses of foreign agents, which only their domains route: 192.168.0.1 and on (RFC 1918).
+pub const PRIVATE_AGENTS: Ipv4Prefix =
+    Ipv4Prefix::new(Ipv4Addr::new(192, 168, 0, 0), 16).expect("no host bits are set");
+
+/// Returns the private address of a foreign agent, by its number in the file.
+pub fn private_agent(number: usize) -> Ipv4Addr {
+    let first = PRIVATE_AGENTS.address().to_bits() + 1;
+    Ipv4Addr::from_bits(first.wrapping_add(number as u32))
+}
 
 /// Returns the address of a link's access point.
 pub fn access_point(link: usize) -> LinkLayerAddress {

@@ -108,12 +108,13 @@ fn home() -> Host {
     host
 }
 
-fn foreign(address: Ipv4Addr, gateway: Option<Ipv4Addr>, interfaces: &[usize]) -> ForeignAgent {
+fn foreign(address: Ipv4Addr, gateways: Vec<Ipv4Addr>, interfaces: &[usize]) -> ForeignAgent {
     ForeignAgent::new(
         Instant::ZERO,
         ForeignAgentConfig {
             address,
-            gateway,
+            gateways,
+            domain: None,
             longest_lifetime: 600,
             most_visitors: 3,
             reverse_tunnel: true,
@@ -157,7 +158,7 @@ impl Protocol for MobileIpv4 {
     fn hosts() -> Vec<Host> {
         let mut visited = host(FOREIGN_AGENT, 3);
         visited.routes_mut().set(MODEM.into(), InterfaceId(1));
-        let mut agent = foreign(FOREIGN_AGENT, Some(GATEWAY), &[0]);
+        let mut agent = foreign(FOREIGN_AGENT, vec![GATEWAY], &[0]);
         agent.keep_copies(BufferPolicy {
             bytes: 4000,
             age: Duration::from_secs(1),
@@ -168,7 +169,7 @@ impl Protocol for MobileIpv4 {
         visited.add_layer(agent);
         let mut gateway = host(GATEWAY, 1);
         gateway.udp_bind(9);
-        let agent = foreign(GATEWAY, None, &[]);
+        let agent = foreign(GATEWAY, Vec::new(), &[]);
         gateway.add_layer(agent);
         let mut leasing = host(SERVER, 2);
         leasing.routes_mut().set(LEASED.into(), InterfaceId(0));

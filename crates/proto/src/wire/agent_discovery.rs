@@ -61,7 +61,7 @@ pub struct MobilityAgent {
     /// Roles and capabilities.
     pub flags: AgentFlags,
     /// Offered care-of addresses. Below a gateway, the agent's own comes first and the gateway's last (RFC 4857 section
-    /// 4.3). At most 62.
+    /// 4.3); with several, theirs follow. At most 62.
     pub care_of_addresses: Vec<Ipv4Addr>,
 }
 

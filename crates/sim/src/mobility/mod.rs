@@ -173,7 +173,7 @@ impl Agents {
         }
         agents.anchor_points = mobile_ipv6::anchor_points(raw, &agents.ipv6, links, report);
         agents.ipv4.foreign_agents =
-            mobile_ipv4::foreign_agents(&raw.foreign_agents, links, report);
+            mobile_ipv4::foreign_agents(raw, links, &agents.ipv4.home_agents, report);
         agents.domains = micro_mobility::domains(&raw.micro_mobility, links, report);
         agents
     }
@@ -193,13 +193,13 @@ impl Agents {
             .flat_map(mobile_ipv6::AnchorPoint::nodes);
         let ipv4 = self.ipv4.home_agents.iter().map(|agent| agent.node);
         let foreign = self.ipv4.foreign_agents.iter();
-        let foreign = foreign.flat_map(|agent| [Some(agent.node), agent.gateway]);
+        let foreign = foreign.map(|agent| agent.node);
         let domains = self.domains.iter().flat_map(|domain| {
             let routers = domain.routers.iter().copied();
             routers.chain([domain.root])
         });
         let nodes = home.chain(anchors).chain(ipv4);
-        nodes.chain(foreign.flatten()).chain(domains).collect()
+        nodes.chain(foreign).chain(domains).collect()
     }
 
     /// Returns true for a node with routes for single mobiles.

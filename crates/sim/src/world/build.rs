@@ -82,6 +82,7 @@ impl World {
             behind_links: Vec::new(),
             behind_agents: Vec::new(),
             behind_cells: Vec::new(),
+            private_addresses: Vec::new(),
             routers: None,
             touched: Vec::new(),
             touched_radios: Vec::new(),

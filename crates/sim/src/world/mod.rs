@@ -36,7 +36,7 @@ pub mod progress;
 pub(crate) mod radio;
 mod reception;
 mod remedies;
-mod routing;
+pub(crate) mod routing;
 mod service_access;
 mod signals;
 mod status;
@@ -151,6 +151,8 @@ pub(crate) struct Net {
     behind_agents: Vec<BehindAgent>,
     /// Networks behind one cell, in the same way.
     pub(crate) behind_cells: Vec<BehindCell>,
+    /// Addresses that are routed in a domain only.
+    pub(crate) private_addresses: Vec<routing::InDomain>,
     /// Nodes whose routes follow mobiles; none if an address is at several nodes.
     routers: Option<Vec<usize>>,
     /// Links to poll before the next event, in this order; those at the front may be done.

@@ -12,6 +12,17 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// An address that only the nodes of a domain route.
+#[derive(Clone, Debug)]
+pub(crate) struct InDomain {
+    /// The address.
+    pub address: IpAddr,
+    /// The node that has it.
+    pub node: usize,
+    /// The nodes of the domain, this one included.
+    pub domain: Vec<usize>,
+}
+
 /// Gives every host its routes. A host with one link in use needs only a default route; the others get a
 /// route to every host. The agent of a mobile with a protocol decides about its packets. An address behind one
 /// interface is reached through that interface only, whether its link is in use or not. Returns the nodes whose routes follow
@@ -20,7 +31,7 @@ use std::sync::Arc;
 pub fn install(
     nodes: &mut [Node],
     (wires, mobiles): (&Wires, &[MobileRun]),
-    (behind_links, behind_cells): (&[BehindLink], &[BehindCell]),
+    ((behind_links, behind_cells), in_domains): ((&[BehindLink], &[BehindCell]), &[InDomain]),
 ) -> Option<Vec<usize>> {
     let mut ways = Ways::new(nodes, wires);
     for (node, links) in nodes.iter_mut().zip(&ways.in_use) {
@@ -33,7 +44,7 @@ pub fn install(
             routes.set_default(Some(neighbour.there));
         }
     }
-    let (mut places, groups) = places(nodes, behind_links);
+    let (mut places, groups) = places(nodes, behind_links, in_domains);
     for behind in behind_cells {
         places.set_network(behind.ends, behind.far.0 as u32);
     }
@@ -67,6 +78,16 @@ pub fn install(
         let (far, interface) = behind.far;
         let routes = nodes[far].host.routes_mut();
         routes.set_network(behind.ends, interface);
+    }
+    for InDomain {
+        address,
+        node,
+        domain,
+    } in in_domains
+    {
+        for (router, interface) in ways.search_among(*node, |node| domain.contains(&node)) {
+            nodes[router].host.routes_mut().set(*address, interface);
+        }
     }
     let serves = serving(nodes, (wires, mobiles));
     let routers = (0..nodes.len())
@@ -121,7 +142,12 @@ fn serving(nodes: &[Node], (wires, mobiles): (&Wires, &[MobileRun])) -> Vec<bool
 /// Returns the place of each address: the number of its node. For an address behind a link it is the link's far end.
 /// For an address at several nodes, each of which may be out of reach, the last reachable one counts, and these nodes
 /// have a place of their own together.
-fn places(nodes: &[Node], behind_links: &[BehindLink]) -> (Places, BTreeMap<Vec<usize>, u32>) {
+/// An address of a domain has none.
+fn places(
+    nodes: &[Node],
+    behind_links: &[BehindLink],
+    in_domains: &[InDomain],
+) -> (Places, BTreeMap<Vec<usize>, u32>) {
     let mut at: BTreeMap<IpAddr, Vec<usize>> = BTreeMap::new();
     let own = nodes.iter().enumerate();
     let own = own.flat_map(|(node, state)| state.host.addresses().map(move |own| (own, node)));
@@ -142,7 +168,9 @@ fn places(nodes: &[Node], behind_links: &[BehindLink]) -> (Places, BTreeMap<Vec<
                 *groups.entry(at).or_insert(next)
             }
         };
-        places.set(address, place);
+        if !in_domains.iter().any(|known| known.address == address) {
+            places.set(address, place);
+        }
     }
     (places, groups)
 }
@@ -238,8 +266,14 @@ impl Ways {
         &self.known[&destination]
     }
 
-    /// Returns the interface towards `destination` of every node that can reach it: a breadth-first search backwards.
+    /// Returns the interface towards `destination` of every node that can reach it.
     fn search(&mut self, destination: usize) -> Vec<Hop> {
+        self.search_among(destination, |_| true)
+    }
+
+    /// Returns the interface towards `destination` of every node that can reach it over the nodes chosen: a breadth-first
+    /// search backwards.
+    fn search_among(&mut self, destination: usize, is_chosen: impl Fn(usize) -> bool) -> Vec<Hop> {
         self.searches += 1;
         self.seen[destination] = self.searches;
         let mut reached = vec![destination];
@@ -251,7 +285,7 @@ impl Ways {
                 continue;
             }
             for &Neighbour { node, back, .. } in &self.in_use[node] {
-                if self.seen[node] != self.searches {
+                if self.seen[node] != self.searches && is_chosen(node) {
                     self.seen[node] = self.searches;
                     reached.push(node);
                     hops.push((node, back));

@@ -63,6 +63,8 @@ pub struct Client {
     pending: Option<Pending>,
     /// The base station of an announced handoff, and the time at which the handoff is prepared.
     next: Option<(Ipv4Addr, Option<Instant>)>,
+    /// Time of the last message that renewed the entries up to the root.
+    renewed: Instant,
     refresh_at: Option<Instant>,
     last_timestamp: u64,
     outbox: VecDeque<(InterfaceId, Packet)>,
@@ -79,6 +81,8 @@ struct Pending {
     retransmit_at: Instant,
     /// False for an answer to a page: the mobile is where it was.
     has_moved: bool,
+    /// True if the first attempt was a power-up, which goes to the root.
+    is_power_up: bool,
 }
 
 impl Client {
@@ -91,6 +95,7 @@ impl Client {
             old: None,
             pending: None,
             next: None,
+            renewed: Instant::ZERO,
             refresh_at: None,
             last_timestamp: 0,
             outbox: VecDeque::new(),
@@ -154,6 +159,7 @@ impl Client {
                     attempts: 0,
                     retransmit_at: now,
                     has_moved,
+                    is_power_up: false,
                 });
                 self.transmit(now);
             }
@@ -228,7 +234,11 @@ impl Client {
             self.refused += 1;
         } else if let Some((interface, base_station)) = self.attached {
             let pending = self.pending.take();
-            self.note_path(now, base_station);
+            self.note_path(
+                now,
+                base_station,
+                pending.is_some_and(|own| own.is_power_up),
+            );
             if pending.is_some_and(|pending| pending.has_moved) {
                 self.events.push_back(ClientEvent::Ready(interface));
             }
@@ -236,10 +246,14 @@ impl Client {
         None
     }
 
-    /// Notes that entries lead to a base station from now on.
-    fn note_path(&mut self, now: Instant, base_station: Ipv4Addr) {
+    /// Notes that entries lead to a base station from now on, and whether those up to the root are renewed. A handoff
+    /// renews none above the crossover router, so that a refresh is due however often the mobile moves.
+    fn note_path(&mut self, now: Instant, base_station: Ipv4Addr, is_renewed: bool) {
         self.old = Some((base_station, now + self.config.refresh.saturating_mul(2)));
-        self.refresh_at = Some(now + self.config.refresh);
+        if is_renewed {
+            self.renewed = now;
+        }
+        self.refresh_at = Some(now.max(self.renewed + self.config.refresh));
         if let Some(idle) = &mut self.idleness {
             idle.note_path(now, self.config.refresh);
         }
@@ -267,6 +281,11 @@ impl Client {
             Some((old, _)) => (present, RouteKind::Handoff, old),
             None => (self.config.root, RouteKind::PowerUp, Ipv4Addr::UNSPECIFIED),
         };
+        if let Some(pending) = &mut self.pending
+            && pending.attempts == 1
+        {
+            pending.is_power_up = kind == RouteKind::PowerUp;
+        }
         self.send(to, kind, (present, old), timestamp);
     }
 
@@ -280,7 +299,7 @@ impl Client {
             self.refresh_at = Some(idle.note_update(now, interface));
             RouteKind::PagingUpdate
         } else {
-            self.note_path(now, present);
+            self.note_path(now, present, true);
             RouteKind::Update
         };
         let timestamp = self.timestamp(now);

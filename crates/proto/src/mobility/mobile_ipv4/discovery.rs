@@ -60,10 +60,12 @@ impl Agent {
         now < self.expires
     }
 
-    /// Returns the gateway above the agent, if the agent takes regional registrations.
-    pub(super) fn gateway(&self) -> Option<Ipv4Addr> {
-        let (gateway, below) = self.care_of_addresses.split_last()?;
-        (self.flags.contains(AgentFlags::REGIONAL) && !below.is_empty()).then_some(*gateway)
+    /// Returns the gateways above the agent, if the agent takes regional registrations.
+    pub(super) fn gateways(&self) -> &[Ipv4Addr] {
+        match self.care_of_addresses.split_first() {
+            Some((_, gateways)) if self.flags.contains(AgentFlags::REGIONAL) => gateways,
+            _ => &[],
+        }
     }
 }
 

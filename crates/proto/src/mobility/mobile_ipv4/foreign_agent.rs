@@ -21,6 +21,7 @@ use crate::wire::agent_discovery::{AgentDiscovery, AgentFlags, MobilityAgent};
 use crate::wire::encapsulation::Encapsulation;
 use crate::wire::icmp::{IcmpError, IcmpMessage, QuotedPacket};
 use crate::wire::mobile_ipv4::{Code, Content, PORT, Purpose, SecurityAssociation};
+use crate::wire::prefix::Ipv4Prefix;
 use copies::Copies;
 use core::net::{IpAddr, Ipv4Addr};
 use preregistration::Surroundings;
@@ -36,8 +37,12 @@ const PENDING_TIMEOUT: Duration = super::REPLAY_TOLERANCE;
 pub struct ForeignAgentConfig {
     /// Address of the agent, also its care-of address.
     pub address: Ipv4Addr,
-    /// Gateway foreign agent above it.
-    pub gateway: Option<Ipv4Addr>,
+    /// Gateway foreign agents above it, at most 61. A mobile registers with one of them (TeleMIP: its mobility agent).
+    pub gateways: Vec<Ipv4Addr>,
+    /// Prefix of the private addresses that only the domain below the gateways routes (RFC 1918), of which the agent's is
+    /// one (TeleMIP); `None` if it is routed everywhere. Such an agent serves mobiles of its gateways only, and names
+    /// itself to no node outside the prefix but these.
+    pub domain: Option<Ipv4Prefix>,
     /// Maximum lifetime to accept, in seconds; 65,535 is infinite.
     pub longest_lifetime: u16,
     /// Maximum number of visitors, registered and pending.
@@ -117,7 +122,7 @@ impl ForeignAgent {
                 AgentFlags::REGISTRATION_REQUIRED,
                 config.registration_required,
             ))
-            .with(set(AgentFlags::REGIONAL, config.gateway.is_some()))
+            .with(set(AgentFlags::REGIONAL, !config.gateways.is_empty()))
             .with(set(
                 AgentFlags::HEADER_COMPRESSION,
                 config.header_compression,
@@ -127,7 +132,7 @@ impl ForeignAgent {
             sequence: 0,
             registration_lifetime: config.longest_lifetime,
             flags,
-            care_of_addresses: [config.address].into_iter().chain(config.gateway).collect(),
+            care_of_addresses: [&[config.address], &config.gateways[..]].concat(),
         };
         ForeignAgent {
             advertiser: Advertiser::new(

@@ -1,6 +1,7 @@
 //! The mobile node (RFC 5944 sections 2.4 and 3.6), with the mobile policy table and the soft handover of study T: the
 //! old interface receives and sends until the reply to the registration over the new one.
 
+mod gateways;
 mod movement;
 mod names;
 mod preregistration;
@@ -153,6 +154,8 @@ pub struct MobileNode {
     /// Foreign agent of the latest registration.
     previous_agent: Option<Ipv4Addr>,
     preregistration: Option<Box<Preregistration>>,
+    /// Number of times that the mobile has turned from a silent gateway to the next.
+    gateways_left: u8,
     received: Names,
     draws: Draws,
     outbox: Outbox,
@@ -187,6 +190,7 @@ impl MobileNode {
             last_identification: 0,
             previous_agent: None,
             preregistration: None,
+            gateways_left: 0,
             received: Names::default(),
             outbox: Outbox::default(),
             events: VecDeque::new(),

@@ -5,6 +5,7 @@ mod broadcasts;
 mod compression;
 mod copies;
 mod encapsulation;
+mod gateways;
 mod hostile;
 mod losses;
 mod preregistration;
@@ -107,7 +108,8 @@ fn home_agent_config() -> HomeAgentConfig {
 fn foreign_agent_config(place: usize) -> ForeignAgentConfig {
     ForeignAgentConfig {
         address: FOREIGN_AGENTS[place],
-        gateway: None,
+        gateways: Vec::new(),
+        domain: None,
         longest_lifetime: 600,
         most_visitors: 100,
         reverse_tunnel: true,
@@ -155,7 +157,7 @@ struct Agents {
     mobile_config: MobileNodeConfig,
     home: HomeAgent,
     home_config: HomeAgentConfig,
-    /// Two foreign agents, and a gateway if there is one.
+    /// Two foreign agents, and gateways if there are some.
     foreign: Vec<ForeignAgent>,
     foreign_configs: Vec<ForeignAgentConfig>,
     server: AddressServer,
@@ -181,11 +183,10 @@ impl Net<Agents> {
         home_config: HomeAgentConfig,
         with_gateway: bool,
     ) -> Network {
-        let now = Instant::ZERO;
         let mut foreign_configs: Vec<_> = (0..2).map(foreign_agent_config).collect();
         if with_gateway {
             for config in &mut foreign_configs {
-                config.gateway = Some(GATEWAY);
+                config.gateways = vec![GATEWAY];
             }
             foreign_configs.push(ForeignAgentConfig {
                 address: GATEWAY,
@@ -193,6 +194,15 @@ impl Net<Agents> {
                 ..foreign_agent_config(0)
             });
         }
+        Network::with_agents(mobile_config, home_config, foreign_configs)
+    }
+
+    fn with_agents(
+        mobile_config: MobileNodeConfig,
+        home_config: HomeAgentConfig,
+        foreign_configs: Vec<ForeignAgentConfig>,
+    ) -> Network {
+        let now = Instant::ZERO;
         let mut home = HomeAgent::new(now, home_config.clone());
         home.add_mobile(HOME_ADDRESS, association(256));
         let foreign = foreign_configs.iter().cloned();
@@ -417,6 +427,14 @@ impl Agents {
             }
         }
         if let Some((to, link)) = self.way(from, interface, &packet) {
+            // Every foreign agent and gateway is in a domain.
+            let is_inside = |node| matches!(node, Node::Foreign(_) | Node::Mobile);
+            let ends = [packet.ip.source, packet.ip.destination];
+            let names_the_inside = ends.into_iter().any(is_private);
+            assert!(
+                is_inside(from) && is_inside(to) || !names_the_inside,
+                "{packet:?}"
+            );
             wires.send((to, link, packet), HOP);
         }
     }
@@ -511,6 +529,10 @@ impl Agents {
         all.filter_map(|sent| Some((sent.at, sent.from, sent.content()?)))
             .collect()
     }
+}
+
+fn is_private(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V4(address) if address.octets()[..2] == [192, 168])
 }
 
 fn datagram(source: Ipv4Addr, destination: Ipv4Addr, number: u32) -> Packet {

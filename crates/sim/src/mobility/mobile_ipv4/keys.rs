@@ -1,6 +1,7 @@
 //! Mobile IPv4 as it is written in a scenario.
 
 use crate::mobility::buffering::RawBuffering;
+use crate::scenario::document::Path;
 use schemars::JsonSchema;
 
 /// Mobile IPv4 (RFC 5944).
@@ -105,12 +106,42 @@ pub struct RawPolicyRule {
     pub delivery: RawDelivery,
 }
 
+/// A gateway, or several.
+#[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum RawGateways {
+    /// One.
+    One(String),
+    /// Several.
+    Several(#[schemars(length(min = 1, max = 61))] Vec<String>),
+}
+
+impl RawGateways {
+    /// Returns the names, and the path of each.
+    pub(super) fn names(&self, path: &Path) -> Vec<(&str, Path)> {
+        match self {
+            RawGateways::One(name) => vec![(name, path.clone())],
+            RawGateways::Several(names) => {
+                let names = names.iter().enumerate();
+                names
+                    .map(|(place, name)| (name.as_str(), path.index(place)))
+                    .collect()
+            }
+        }
+    }
+}
+
 /// A foreign agent (RFC 5944 section 3.7), on all access links of its node.
 #[derive(Clone, Debug, serde::Deserialize, JsonSchema)]
 pub struct RawForeignAgent {
     /// Gateway foreign agent above it (RFC 4857): another node of `foreign_agents`, with which moves below it are
-    /// registered instead of with the home agent. Default: none.
-    pub gateway: Option<String>,
+    /// registered instead of with the home agent; or a list of such nodes, among which mobiles spread by their home
+    /// addresses, as TeleMIP's mobility agents. Default: none.
+    pub gateway: Option<RawGateways>,
+    /// An address of its own that is routed below its gateways only, 192.168.0.1 and on in the order of the file (RFC 1918),
+    /// as TeleMIP's local care-of addresses: beyond them a mobile is known by its gateway's address. Default false.
+    pub private_address: Option<bool>,
     /// Copies of each visitor's latest packets, for mobiles with smooth handoff: when a mobile has left, it names packets
     /// that it has received, and the agent forwards the others. The keys are those of a home agent's buffering, without
     /// overflow and drop_duplicates. Default: none.

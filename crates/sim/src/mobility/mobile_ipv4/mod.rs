@@ -1,6 +1,7 @@
 //! Mobile IPv4 in the laboratory.
 
 mod keys;
+mod private_addresses;
 mod resolve;
 mod set_up;
 
@@ -127,13 +128,24 @@ pub struct Ipv4HomeAgent {
     pub longest_lifetime: u16,
 }
 
+/// An address that only the nodes of a domain route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrivateAddress {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// The nodes: the agent's, those that it reaches without passing one of its gateways, and these.
+    pub domain: Vec<NodeIndex>,
+}
+
 /// A foreign agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignAgent {
     /// The node.
     pub node: NodeIndex,
-    /// The gateway foreign agent above it.
-    pub gateway: Option<NodeIndex>,
+    /// The gateway foreign agents above it.
+    pub gateways: Vec<NodeIndex>,
+    /// Its private address, in place of the node's.
+    pub private_address: Option<PrivateAddress>,
     /// Policy for copies of visitors' packets.
     pub buffering: Option<BufferPolicy>,
 }

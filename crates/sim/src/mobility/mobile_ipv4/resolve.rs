@@ -4,6 +4,7 @@ use super::keys::{
     RawCareOf, RawConflictCheck, RawDelivery, RawEncapsulation, RawForeignAgent, RawMobileNode,
     RawOutgoingAfter, RawPolicyRule,
 };
+use super::private_addresses::private_address;
 use super::{CareOfSource, ForeignAgent, Ipv4HomeAgent, MobileIpv4, PolicyRule};
 use crate::addresses::{NODES, on_access_link};
 use crate::mobility::buffering::copies_policy;
@@ -12,7 +13,7 @@ use crate::mobility::{RawHomeAgent, RawMobility};
 use crate::scenario::document::Path;
 use crate::scenario::error::{quoted, unknown};
 use crate::scenario::model::{Ipv4Prefix, NodeIndex};
-use crate::scenario::raw::Named;
+use crate::scenario::raw::RawScenario;
 use crate::scenario::resolve::{Report, node};
 use crate::scenario::resolve_links::Links;
 use crate::scenario::units::PositiveTime;
@@ -75,49 +76,79 @@ pub(in crate::mobility) fn home_agent(
 
 /// Resolves all foreign agents.
 pub(in crate::mobility) fn foreign_agents(
-    raw: &Named<RawForeignAgent>,
+    raw: &RawScenario,
     links: &Links,
+    home_agents: &[Ipv4HomeAgent],
     report: &mut Report<'_>,
 ) -> Vec<ForeignAgent> {
     let top = Path::default().key("foreign_agents");
-    let names: Vec<&str> = raw.0.iter().map(|(name, _)| name.as_str()).collect();
-    let has_gateway = |wanted: &str| {
-        raw.0
-            .iter()
-            .any(|(name, raw)| name == wanted && raw.gateway.is_some())
-    };
+    let mobiles = raw.mobiles.0.iter();
+    let mobiles = mobiles
+        .filter_map(|(name, _)| links.known_node(name))
+        .collect::<Vec<_>>();
     let mut agents = Vec::new();
-    for (name, raw) in &raw.0 {
+    for (number, (name, own)) in raw.foreign_agents.0.iter().enumerate() {
         let path = top.key(name);
-        let Some(place) = node(name, &path, links, report) else {
+        let Some(node) = node(name, &path, links, report) else {
             continue;
         };
-        let here = path.key("gateway");
-        let mut gateway = None;
-        if let Some(above) = &raw.gateway {
-            if !names.contains(&above.as_str()) {
-                report.wrong(&here, unknown("foreign agent", above, &names));
-            } else if above == name || has_gateway(above) {
-                let message = format!(
-                    "{} has a gateway itself; expected a foreign agent without one",
-                    quoted(above)
-                );
-                report.wrong(&here, message);
-            } else {
-                gateway = node(above, &here, links, report);
-            }
+        let gateways = gateways((name, own), &path.key("gateway"), (raw, links), report);
+        let mut private = None;
+        if own.private_address == Some(true) {
+            let here = path.key("private_address");
+            let around = (links, &mobiles[..], home_agents);
+            private = private_address((number, node), &gateways, &here, around, report);
         }
         let here = path.key("buffering");
-        let buffering = raw.buffering.as_ref();
+        let buffering = own.buffering.as_ref();
         let buffering =
             buffering.map(|raw| copies_policy(raw, (&here, "a foreign agent's buffering"), report));
         agents.push(ForeignAgent {
-            node: place,
-            gateway,
+            node,
+            gateways,
+            private_address: private,
             buffering,
         });
     }
     agents
+}
+
+/// Resolves the gateways above a foreign agent.
+fn gateways(
+    (name, own): (&str, &RawForeignAgent),
+    path: &Path,
+    (raw, links): (&RawScenario, &Links),
+    report: &mut Report<'_>,
+) -> Vec<NodeIndex> {
+    let all = &raw.foreign_agents.0;
+    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    let has_gateway = |wanted: &str| {
+        let mut all = all.iter();
+        all.any(|(name, raw)| name == wanted && raw.gateway.is_some())
+    };
+    let mut gateways = Vec::new();
+    let written = own.gateway.as_ref().map(|written| written.names(path));
+    for (above, here) in written.unwrap_or_default() {
+        if !names.contains(&above) {
+            report.wrong(&here, unknown("foreign agent", above, &names));
+        } else if above == name || has_gateway(above) {
+            let message = format!(
+                "{} has a gateway itself; expected a foreign agent without one",
+                quoted(above)
+            );
+            report.wrong(&here, message);
+        } else if let Some(node) = node(above, &here, links, report) {
+            if gateways.contains(&node) {
+                let message = format!(
+                    "{} is listed twice; expected each gateway once",
+                    quoted(above)
+                );
+                report.wrong(&here, message);
+            }
+            gateways.push(node);
+        }
+    }
+    gateways
 }
 
 /// Resolves Mobile IPv4 at the mobile at `node`.
@@ -153,6 +184,14 @@ pub(in crate::mobility) fn mobility(
         let message = "needs a foreign agent, which forwards packets to a mobile that has left; expected `care_of_address \
                        = \"foreign-agent\"` and \
                        a node in `foreign_agents`";
+        report.wrong_key(&path.key("smooth_handoff"), message.to_owned());
+    }
+    let agents = &around.agents.ipv4.foreign_agents;
+    if own.smooth_handoff == Some(true)
+        && agents.iter().any(|agent| agent.private_address.is_some())
+    {
+        let message = "names the previous foreign agent to the next one, which does not reach a private address beyond its \
+                       gateways; expected foreign agents without `private_address`";
         report.wrong_key(&path.key("smooth_handoff"), message.to_owned());
     }
     if own.header_compression == Some(true)
@@ -214,7 +253,7 @@ fn preregistration(
                        `care_of_address = \"foreign-agent\"` and a node in `foreign_agents`";
         report.wrong_key(&here, message.to_owned());
     }
-    if wanted && agents.iter().any(|agent| agent.gateway.is_some()) {
+    if wanted && agents.iter().any(|agent| !agent.gateways.is_empty()) {
         let message = "registers with the home agent, which a gateway keeps from learning of moves; expected foreign \
                        agents without `gateway`";
         report.wrong_key(&here, message.to_owned());

@@ -1,13 +1,16 @@
 //! The agents of Mobile IPv4 in a world.
 
-use super::{CareOfSource, MobileIpv4, PolicyRule};
-use crate::addresses::{ACCESS_LENGTH, MOBILE, ROUTER, access_point, on_access_link};
+use super::{CareOfSource, MobileIpv4, PolicyRule, PrivateAddress};
+use crate::addresses::{
+    ACCESS_LENGTH, MOBILE, PRIVATE_AGENTS, ROUTER, access_point, on_access_link,
+};
 use crate::rng::Seed;
 use crate::scenario::model::{CellId, LinkIndex, Mobile, Scenario};
 use crate::world::World;
 use crate::world::agents::{ProtocolRun, access_links};
 use crate::world::ports::BehindLink;
 use crate::world::radio::BehindCell;
+use crate::world::routing::InDomain;
 use crate::world::wires::{AircraftPlace, CellPlace, RadioPlace};
 use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
@@ -341,7 +344,7 @@ impl World {
     }
 
     fn add_foreign_agent(&mut self, number: usize) {
-        let agent = self.scenario.agents.ipv4.foreign_agents[number];
+        let agent = self.scenario.agents.ipv4.foreign_agents[number].clone();
         let node = agent.node.0;
         let mut interfaces = Vec::new();
         let mut keys = BTreeMap::new();
@@ -366,11 +369,16 @@ impl World {
             }
         }
         let interfaces = each_once(interfaces.into_iter());
+        let address_of = |node| self.net.directory.ipv4(&self.scenario, node);
+        let private = agent.private_address.as_ref();
         let config = ForeignAgentConfig {
-            address: self.net.directory.ipv4(&self.scenario, node),
-            gateway: agent
-                .gateway
-                .map(|above| self.net.directory.ipv4(&self.scenario, above.0)),
+            address: private.map_or_else(|| address_of(node), |private| private.address),
+            gateways: agent
+                .gateways
+                .iter()
+                .map(|above| address_of(above.0))
+                .collect(),
+            domain: private.map(|_| PRIVATE_AGENTS),
             longest_lifetime: LONGEST_RELAYED,
             most_visitors: usize::MAX,
             reverse_tunnel: true,
@@ -391,7 +399,18 @@ impl World {
         if let Some(policy) = agent.buffering {
             layer.keep_copies(policy);
         }
-        self.net.nodes[node].host.add_layer(layer);
+        let host = &mut self.net.nodes[node].host;
+        host.add_layer(layer);
+        if let Some(PrivateAddress { address, domain }) = agent.private_address {
+            let address = address.into();
+            host.add_address(address);
+            let domain = domain.into_iter().map(|node| node.0).collect();
+            self.net.private_addresses.push(InDomain {
+                address,
+                node,
+                domain,
+            });
+        }
     }
 
     /// Returns true if a foreign agent keeps copies of visitors' packets.

@@ -338,7 +338,8 @@ impl Net {
     pub(super) fn install_routes(&mut self) {
         let behind_links = self.behind_links();
         let behind = (&behind_links[..], &self.behind_cells[..]);
-        self.routers = routing::install(&mut self.nodes, (&self.wires, &self.mobiles), behind);
+        let places = (behind, &self.private_addresses[..]);
+        self.routers = routing::install(&mut self.nodes, (&self.wires, &self.mobiles), places);
         for mobile in &self.mobiles {
             if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
                 let node = mobile.node.0;

@@ -39,6 +39,7 @@ mod signals;
 mod steady;
 mod strategies;
 mod tdma;
+mod telemip;
 mod traffic;
 mod tunnels;
 mod unresolved;

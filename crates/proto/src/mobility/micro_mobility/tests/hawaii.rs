@@ -212,6 +212,22 @@ fn a_mobile_comes_and_goes() {
     }
 }
 
+/// Entries live for six seconds, and a handoff renews none above R0: those of a mobile that moves each second are
+/// refreshed nevertheless.
+#[test]
+fn a_restless_mobile_keeps_its_path_above_the_crossover_router() {
+    for protocol in [UNF, MSF, SSF, MNF, HARD, SEMISOFT] {
+        let mut domain = settled(protocol);
+        for second in 0..20 {
+            domain.attach([NEW, OLD][second % 2]);
+            domain.net.run_for(Duration::from_millis(1000));
+            let ways = domain.ways();
+            assert_eq!(ways.get(&ROOT), Some(&vec![R0]), "{protocol:?}, {second} s");
+        }
+        assert!(domain.reaches(), "{protocol:?}");
+    }
+}
+
 /// Entries are soft state: six seconds after the last message there is none, and packets end at the root.
 #[test]
 fn entries_expire_without_refreshes() {

@@ -83,7 +83,6 @@ impl ForeignAgent {
         }
         let flags = request.flags;
         let is_colocated = flags.contains(RequestFlags::DECAPSULATION);
-        let offered = [Some(self.config.address), self.config.gateway];
         // The reserved bit must be zero (section 3.3).
         if flags.0 & 0b001 != 0 || !is_host(request.home_address) {
             return Err(Code::FOREIGN_POORLY_FORMED_REQUEST);
@@ -120,10 +119,14 @@ impl ForeignAgent {
             }
         }
         let is_regional = request.purpose == Purpose::Regional;
+        // A home agent could not answer an agent with an address of its domain.
+        let is_routed = self.config.domain.is_none();
+        let care_of_address = request.care_of_address;
         // A regional request to the gateway names the agent below.
-        let is_ours = offered.contains(&Some(request.care_of_address))
+        let is_ours = care_of_address == self.config.address && (is_routed || is_regional)
+            || self.config.gateways.contains(&care_of_address)
             || is_regional && matches!(next, NextHop::Agent(_));
-        match is_ours || is_colocated || request.lifetime == 0 {
+        match is_ours || is_routed && (is_colocated || request.lifetime == 0) {
             true => Ok(()),
             false => Err(Code::FOREIGN_CARE_OF_ADDRESS),
         }
@@ -137,9 +140,10 @@ impl ForeignAgent {
         received: Received,
         request: Request,
     ) {
-        let gateway = self.config.gateway;
+        let care_of_address = request.care_of_address;
         let to_gateway = request.purpose == Purpose::Regional
-            || gateway == Some(request.care_of_address) && gateway != Some(self.config.address);
+            || self.config.gateways.contains(&care_of_address)
+                && care_of_address != self.config.address;
         let end = match (to_gateway, request.purpose) {
             (false, _) => request.agent,
             (true, Purpose::Regional) => request.agent,
@@ -179,7 +183,9 @@ impl ForeignAgent {
             return;
         };
         let previous = notification.previous;
-        if is_host(previous) && previous != self.config.address {
+        let domain = self.config.domain;
+        let is_in_reach = domain.is_none_or(|domain| domain.contains(previous));
+        if is_host(previous) && previous != self.config.address && is_in_reach {
             let names = (request.home_address, request.identification);
             let update = binding_update(names, &notification, received_packets(message));
             self.send_to(previous, &update);

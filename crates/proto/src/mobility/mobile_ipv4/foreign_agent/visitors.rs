@@ -101,10 +101,12 @@ impl ForeignAgent {
         let request = &pending.request;
         let gateway = match request.purpose {
             Purpose::Regional => Some(request.agent),
-            _ => self
-                .config
-                .gateway
-                .filter(|&gateway| gateway == request.care_of_address),
+            _ => {
+                let mut gateways = self.config.gateways.iter();
+                gateways
+                    .find(|&&gateway| gateway == request.care_of_address)
+                    .copied()
+            }
         };
         let home_address = request.home_address;
         let visitor = Visitor {

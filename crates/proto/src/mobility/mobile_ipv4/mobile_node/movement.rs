@@ -255,7 +255,7 @@ impl MobileNode {
     /// Returns the registration with a foreign agent on a link.
     pub(super) fn target_at(&self, interface: InterfaceId, agent: &Agent) -> Option<Target> {
         let home = self.target_at_home(interface);
-        let gateway = agent.gateway().filter(|_| self.config.foreign.is_some());
+        let gateway = self.gateway_above(agent);
         let local = agent.care_of_address()?;
         let point = Point {
             care_of_address: gateway.unwrap_or(local),

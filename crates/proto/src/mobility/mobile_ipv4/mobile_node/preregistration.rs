@@ -131,7 +131,7 @@ impl MobileNode {
         let ahead = ahead.filter(|way| (way.interface, way.agent) == (interface, source));
         let address = advertisement.routers.first().map(|(address, _)| *address);
         let agent = address.and_then(|address| Agent::heard(now, address, advertisement));
-        let agent = agent.filter(|agent| is_usable(agent) && agent.gateway().is_none());
+        let agent = agent.filter(|agent| is_usable(agent) && agent.gateways().is_empty());
         let (Some(ahead), Some(agent)) = (ahead, agent) else {
             return;
         };

@@ -18,8 +18,9 @@ use core::net::Ipv4Addr;
 pub(super) const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of immediate requests changed after a refusal. Chosen: one for each reason for a change.
 const MOST_CHANGES: u8 = 4;
-/// Unanswered regional requests before the mobile turns to the home agent: chosen.
-const MOST_REGIONAL: u8 = 3;
+/// Unanswered regional requests before the mobile turns to the home agent, and unanswered requests through a gateway
+/// before it turns to the next one: chosen.
+const MOST_THROUGH_GATEWAY: u8 = 3;
 /// Lifetime of forwarding by a previous foreign agent, in seconds. Chosen: longer than a registration takes.
 const HANDOFF_LIFETIME: u16 = 10;
 
@@ -58,7 +59,7 @@ pub(super) struct Pending {
     pub(super) target: Target,
     /// Way of a registration ahead of a handover.
     pub(super) ahead: Option<Ahead>,
-    purpose: Purpose,
+    pub(super) purpose: Purpose,
     lifetime: u16,
     identification: u64,
     sent: Instant,
@@ -131,7 +132,7 @@ impl MobileNode {
         };
         let doubled = pending.timeout.saturating_mul(2);
         pending.timeout = doubled.min(longest).min(Duration::from_secs(60));
-        if pending.purpose == Purpose::Regional && pending.attempts > MOST_REGIONAL {
+        if pending.purpose == Purpose::Regional && pending.attempts > MOST_THROUGH_GATEWAY {
             pending.purpose = Purpose::Home;
         }
         let (target, ahead) = (pending.target, pending.ahead);
@@ -431,7 +432,12 @@ impl MobileNode {
             Some(pending) if pending.ahead.is_some() && pending.attempts >= MOST_ATTEMPTS => {
                 self.end_preparation(now, false);
             }
-            Some(_) => self.transmit(now),
+            Some(pending) => {
+                if pending.attempts >= MOST_THROUGH_GATEWAY {
+                    self.turn_to_next_gateway();
+                }
+                self.transmit(now);
+            }
             None => {
                 let mut due = self.bindings.iter().filter(|bound| bound.renew <= now);
                 let due = due.find(|bound| self.is_attached(bound.point.interface));

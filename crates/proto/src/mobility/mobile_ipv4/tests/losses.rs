@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 /// Follows a movement; messages of the first `counted` seconds may be lost.
-fn check_all_losses(
+pub(super) fn check_all_losses(
     make: impl Fn() -> Network,
     moves: &[(u64, InterfaceId)],
     away: Option<Ipv4Addr>,

@@ -463,6 +463,49 @@ fn mistakes_in_mobile_ipv4_are_told() {
             beside("foreign_agents = { router = { gateway = \"agent\" }, agent = { gateway = \"router\" } }"),
             "foreign_agents.router.gateway: \"agent\" has a gateway itself; expected a foreign agent without one",
         ),
+        (
+            beside("foreign_agents = { router = { gateway = [\"agent\", \"agent\"] }, agent = {} }"),
+            "foreign_agents.router.gateway[1]: \"agent\" is listed twice; expected each gateway once",
+        ),
+        (
+            beside("foreign_agents.router = { gateway = [] }"),
+            "foreign_agents.router.gateway: has length 0; expected at least 1",
+        ),
+        (
+            beside("foreign_agents.router = { private_address = true }"),
+            "foreign_agents.router.private_address: needs a gateway, by whose address a mobile is known outside; expected \
+             `gateway` beside it",
+        ),
+        (
+            beside("foreign_agents = { router = { gateway = \"agent\", private_address = true }, agent = {} }"),
+            "foreign_agents.router.private_address: no gateway stands between it and the home agent \"agent\"",
+        ),
+    ];
+    assert_messages(&cases);
+}
+
+#[test]
+fn mistakes_in_private_addresses_are_told() {
+    let behind = |prefix: &str, keys: &str| {
+        let protocol = format!(r#"protocol = "mobile-ipv4", home_agent = "agent", {keys}"#);
+        let text = mobile(&format!("prefix = \"{prefix}\""), &protocol);
+        let text = text.replace(r#"["router", "agent"]"#, r#"["router", "door"]"#);
+        let more = "links.internet = { between = [\"door\", \"agent\"], kind = \"wired\" }\n\
+                    foreign_agents = { router = { gateway = \"door\", private_address = true }, door = {} }\n";
+        text.replace("[mobiles.laptop]", &format!("{more}[mobiles.laptop]"))
+    };
+    let right = behind("192.0.2.0/24", "");
+    assert!(parse(&right, "test.toml", Path::new("."), &[]).is_ok());
+    let cases = [
+        (
+            behind("192.168.0.0/24", ""),
+            "foreign_agents.router.private_address: 192.168.0.1 is in the prefix of the home agent \"agent\"",
+        ),
+        (
+            behind("192.0.2.0/24", "smooth_handoff = true"),
+            "mobiles.laptop.mobility.smooth_handoff: names the previous foreign agent to the next one, which does not reach a \
+             private address beyond its gateways; expected foreign agents without `private_address`",
+        ),
     ];
     assert_messages(&cases);
 }
