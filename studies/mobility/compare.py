@@ -63,6 +63,7 @@ SCHEMES = {
     "Mobile IPv4": Scheme(IPV4, foreign={}),
     "smooth handoff": Scheme(IPV4 | {"smooth_handoff": True}, foreign={}),
     "regional registration": Scheme(IPV4, foreign={"gateway": "domain"}),
+    "TeleMIP": Scheme(IPV4, foreign={"gateway": "domain", "private_address": True}),
     "buffering foreign agent": Scheme(IPV4 | {"smooth_handoff": True}, foreign={"buffering": BUFFERING}),
     "preregistration": Scheme(IPV4 | {"preregistration": True}, foreign={}),
     "HAWAII, UNF": domain("hawaii", path_setup="unf"),
