@@ -38,6 +38,7 @@ mod signals;
 mod steady;
 mod strategies;
 mod tdma;
+mod tp_plus_plus;
 mod traffic;
 mod tunnels;
 mod unresolved;
