@@ -79,11 +79,6 @@ pub(crate) fn transport(
         let message = "pages need \"tcp\" or \"quic\", and ping needs one of these, \"udp\" or \"icmp\"; \"tp++\" carries bulk, constant and on-off";
         report.wrong(&here, message.to_owned());
     }
-    let rate = own.rate.map(|rate| rate.0);
-    if rate == Some(DataRate::ZERO) {
-        let message = "at a rate of 0 nothing is sent; expected a rate above 0".to_owned();
-        report.wrong(&here.key("rate"), message);
-    }
     let mut configuration = Configuration::new(DataRate::ZERO);
     let (mode, own_keys): (_, &[&str]) = match own.mode {
         None | Some(RawMode::Reliable) => (Mode::Reliable, &["tpdus_per_ack", "ack_delay"]),
@@ -122,7 +117,7 @@ pub(crate) fn transport(
     }
     Some(Transport::Other(Arc::new(TpPlusPlus {
         configuration,
-        rate,
+        rate: own.rate.map(|rate| rate.0),
     })))
 }
 

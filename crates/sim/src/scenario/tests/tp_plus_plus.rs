@@ -77,7 +77,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"2 Mbit/s\"",
         "\"0 bit/s\"",
-        "at a rate of 0 nothing is sent; expected a rate above 0",
+        r#"flows.f.transport.rate: "0 bit/s" is below 1 bit/s"#,
     ),
     (
         "data = 10, repair = 3",
