@@ -54,7 +54,7 @@ pub struct RawTpPlusPlus {
 pub enum RawMode {
     /// All data arrives: the code first, then retransmission.
     Reliable,
-    /// The code alone, and no return channel.
+    /// The code alone, without acknowledgments.
     QuasiReliable,
 }
 

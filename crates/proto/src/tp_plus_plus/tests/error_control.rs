@@ -58,7 +58,7 @@ fn without_retransmission_gaps_are_counted() {
     assert!(pair.saw(End::B, Event::Skipped) && pair.saw(End::B, Event::Finished));
     assert!(
         pair.log.iter().all(|(_, end, _)| *end == End::A),
-        "no return channel"
+        "no acknowledgments"
     );
     // Eight TPDUs, and the last one twice more, 50 ms apart.
     assert_eq!(pair.times(End::A, is_data).len(), 10);
