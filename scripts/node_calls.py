@@ -30,7 +30,7 @@ SET_UP = (
     "world/wires.rs",
 )
 #: Files in which the methods that applications call are written.
-APPLICATIONS = ("transports.rs", "aerotp/on_host.rs")
+APPLICATIONS = ("transports.rs", "aerotp/on_host.rs", "tp_plus_plus/on_host.rs")
 #: Most methods that may drive a node.
 BOUND = 21
 

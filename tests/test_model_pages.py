@@ -29,6 +29,7 @@ OVERVIEWS = {
         "aerotp.md",
         "dtn.md",
         "quic.md",
+        "tp-plus-plus.md",
     ),
 }
 """Pages that are not a link kind's, a queue's, a channel's, a profile's or a control's."""

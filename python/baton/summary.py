@@ -55,6 +55,17 @@ class Quic(TypedDict):
     path_mtu: Annotated[int, "Largest UDP payload from the source, in bytes, that it has discovered"]
 
 
+class TpPlusPlus(TypedDict):
+    """Counters of a TP++ connection."""
+
+    mode: Annotated[str, "`reliable` or `quasi-reliable`"]
+    damaged_tpdus: Annotated[int, "TPDUs that came to the far end with a wrong check"]
+    restored_tpdus: Annotated[int, "TPDUs that the code restored at the far end"]
+    skipped_bytes: Annotated[int, "Bytes left out at the far end, in quasi-reliable mode"]
+    acknowledgments: Annotated[int, "Acknowledgments that the far end sent"]
+    limits: Annotated[int, "Reports of the limit that the far end sent"]
+
+
 class Delay(TypedDict):
     """One-way delays of packets, each from its own transmission: a retransmission counts anew."""
 
@@ -133,7 +144,7 @@ class FlowSummary(TypedDict):
 
     name: Annotated[str, "Name in the scenario; of a program's conversation transport, port and running number"]
     flow_class: Annotated[str, "Its `class` in the scenario, or what several are written as; only of a flow with one"]
-    transport: Annotated[str, "`tcp`, `udp`, `aerotp`, `quic` or `icmp`"]
+    transport: Annotated[str, "`tcp`, `udp`, `aerotp`, `quic`, `tp++` or `icmp`"]
     delivered_bytes: Annotated[int, "Payload bytes delivered to the application at the far end"]
     completion_s: Annotated[float | None, "From the start to the last byte; null if unfinished or endless"]
     goodput_bps: Annotated[float, "Payload delivered, over the time from the start to the completion, or to the end"]
@@ -162,6 +173,7 @@ class FlowSummary(TypedDict):
     ping: Annotated[Ping, "Round-trip times; only for traffic `ping`"]
     aerotp: Annotated[Aerotp, "Counters of the connection; only over AeroTP, but not of datagrams"]
     quic: Annotated[Quic, "Counters of the connection; only over QUIC"]
+    tp_plus_plus: Annotated[TpPlusPlus, "Counters of the connection; only over TP++"]
     failure: Annotated[str | None, "Reason why the connection ended early; null otherwise"]
 
 

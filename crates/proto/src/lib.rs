@@ -20,4 +20,5 @@ pub mod routing;
 pub mod tcp;
 pub mod testing;
 pub mod time;
+pub mod tp_plus_plus;
 pub mod wire;

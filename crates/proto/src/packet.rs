@@ -9,6 +9,7 @@ use crate::wire::aerotp::AerotpPacket;
 use crate::wire::icmp::IcmpMessage;
 use crate::wire::mobility_header::MobilityMessage;
 use crate::wire::tcp::TcpHeader;
+use crate::wire::tp_plus_plus::TpPlusPlusPacket;
 use crate::wire::udp::UdpHeader;
 use core::hash::{Hash, Hasher};
 use core::net::IpAddr;
@@ -225,6 +226,8 @@ pub enum Body {
     Udp(UdpHeader, Payload),
     /// An AeroTP packet.
     Aerotp(Box<AerotpPacket>),
+    /// A TP++ packet.
+    TpPlusPlus(Box<TpPlusPlusPacket>),
     /// An ICMP (RFC 792) or ICMPv6 (RFC 4443) message.
     Icmp(IcmpMessage),
     /// A message of Mobile IPv6 or NEMO; over IPv6 only.
@@ -501,6 +504,7 @@ impl Packet {
         let of_transport = |body: &Body| match body {
             Body::Tcp(_, payload) | Body::Udp(_, payload) => !payload.is_empty(),
             Body::Aerotp(packet) => !packet.payload.is_empty(),
+            Body::TpPlusPlus(packet) => packet.payload_length() > 0,
             _ => false,
         };
         match &self.innermost().body {

@@ -29,6 +29,12 @@ PEERS = {
     "KCP, FEC 10+3": (3.43, 2.60, 2.56, 2.04, 1.65, 0.96),
     "UDT": (3.09, 2.19, 0.39, 0.09, 0.05, 0.01),
 }
+#: Transports that A12 simulates, as overrides.
+SIMULATED = {
+    "adaptive": 'flows.telemetry.transport.coding="adaptive"',
+    "none": 'flows.telemetry.transport.coding="none"',
+    "TP++": 'flows.telemetry.transport={ kind = "tp++", blocks = { data = 8, repair = 2 } }',
+}
 #: Bursts in which all is lost, in the place of bit errors: their mean length, and means of the time between them.
 BURST_S = 0.1
 BETWEEN_S = (10.0, 4.0, 2.0, 1.0, 0.5)
@@ -70,7 +76,7 @@ CASES = (
 class Others:
     """Results of one seed outside the study's path."""
 
-    #: Goodput in Mbit/s at the rates of A12, by coding.
+    #: Goodput in Mbit/s at the rates of A12, by simulated transport.
     goodputs: dict[str, list[float]]
     #: From an outage's end to new data in seconds, by scheme and length of the outage.
     outages: dict[tuple[Scheme, float], float]
@@ -83,7 +89,7 @@ class Others:
         outages = [self.outages[scheme, OUTAGE_S] for scheme in (TCP, RELIABLE, BBR)]
         return {
             **_lettered("A11", outages),
-            **_lettered("A12", [*adaptive, min(adaptive), self.goodputs["none"][-1]]),
+            **_lettered("A12", [*adaptive, min(adaptive), self.goodputs["none"][-1], *self.goodputs["TP++"]]),
             **_lettered("A13", [self.handovers[carrier] for carrier in CARRIERS]),
         }
 
@@ -108,9 +114,8 @@ def figures(runs: dict[tuple[Case, int], Transfer], seed: int) -> Figures:
 def runs(folder: Path, seed: int) -> Others:
     """Makes all runs outside the study's path, each of a scenario of its own."""
 
-    def goodput(coding: str, rate: float) -> float:
-        settings = [f"links.air.bit_error_rate={rate}", f'flows.telemetry.transport.coding="{coding}"']
-        keys = [*settings, "record.packets=false", "record.series=false"]
+    def goodput(transport: str, rate: float) -> float:
+        keys = [f"links.air.bit_error_rate={rate}", transport, "record.packets=false", "record.series=false"]
         summary = Scenario.load(folder / "peers.toml", overrides=keys).run(seed=seed).summary
         return float(summary["flows"][0]["goodput_bps"]) / 1e6
 
@@ -123,7 +128,7 @@ def runs(folder: Path, seed: int) -> Others:
         return _new_data_after(_run(folder / "transfer.toml", seed, settings), back)
 
     return Others(
-        {coding: [goodput(coding, rate) for rate in PEER_RATES] for coding in ("adaptive", "none")},
+        {name: [goodput(transport, rate) for rate in PEER_RATES] for name, transport in SIMULATED.items()},
         {(scheme, length): wait(scheme, length) for scheme in OUTAGE_SCHEMES for length in OUTAGES_S},
         {
             carrier: _new_data_after(_run(folder / file, seed, keys), HANDOVER_S[1])

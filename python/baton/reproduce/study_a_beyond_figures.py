@@ -120,11 +120,15 @@ def _peers(runs: Runs, seeds: int) -> Figure:
             look,
             scaled(rates),
             [
-                [runs.others[seed].goodputs[coding][place] for seed in range(1, seeds + 1)]
+                [runs.others[seed].goodputs[simulated][place] for seed in range(1, seeds + 1)]
                 for place in range(len(rates))
             ],
         )
-        for name, coding, look in (("AeroTP, adaptive coding", "adaptive", 8), ("AeroTP without coding", "none", 2))
+        for name, simulated, look in (
+            ("AeroTP, adaptive coding", "adaptive", 8),
+            ("AeroTP without coding", "none", 2),
+            ("TP++, 8+2", "TP++", 4),
+        )
     ]
     limit = [5 * (AEROTP + 8) / 1500 * (1 - lost(12_000, rate)) for rate in rates]
     curves.append(Curve("limit of repeating whole packets", np.array(scaled(rates)), np.array(limit), 17, aside=True))
@@ -133,6 +137,7 @@ def _peers(runs: Runs, seeds: int) -> Figure:
         for look, (name, goodput) in zip((0, 6, 1, 7, 3), beyond.PEERS.items(), strict=True)
     ]
     note = (
-        "4 MB over 5 Mbit/s and 10 ms with a queue of 250 packets. AeroTP simulated, means of 20 runs; others measured."
+        "4 MB over 5 Mbit/s and 10 ms with a queue of 250 packets. AeroTP and TP++ simulated, means of 20 runs; others"
+        " measured."
     )
     return Figure("Beyond: goodput beside others' transports", BIT_ERRORS, "goodput (Mbit/s)", curves, note)

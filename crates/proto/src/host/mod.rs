@@ -30,6 +30,7 @@ mod routes;
 mod routing;
 pub(crate) mod sockets;
 pub(crate) mod table;
+mod tp_plus_plus;
 mod transmitting;
 mod transport;
 mod transports;
@@ -43,6 +44,7 @@ use origin::CodePoints;
 pub use origin::Origin;
 pub use routes::{Places, RouteTable};
 pub use table::{FIRST_EPHEMERAL_PORT, SocketTable, Timed};
+pub use tp_plus_plus::TpPlusPlusSockets;
 pub use transport::{
     Delivery, Incoming, Outgoing, Pattern, Socket, SocketCounters, SocketEvent, SocketId,
     SocketState, Transport, TransportPlace,

@@ -9,6 +9,7 @@ use crate::wire::icmp::IcmpMessage;
 use crate::wire::ip::IpPayload;
 use crate::wire::mobility_header::MobilityMessage;
 use crate::wire::tcp::TcpHeader;
+use crate::wire::tp_plus_plus::TpPlusPlusPacket;
 use crate::wire::udp::UdpHeader;
 use crate::wire::{DecodeError, protocol};
 
@@ -20,6 +21,7 @@ impl Body {
             Body::Tcp(header, payload) => header.wire_length() + payload.length(),
             Body::Udp(header, payload) => header.wire_length() + payload.length(),
             Body::Aerotp(packet) => packet.wire_length(),
+            Body::TpPlusPlus(packet) => packet.wire_length(),
             Body::Icmp(message) => {
                 let alert = match message {
                     IcmpMessage::MulticastListenerReport(_) => extension::ROUTER_ALERT_LENGTH,
@@ -42,12 +44,13 @@ impl Body {
         }
     }
 
-    /// Returns the ports of a TCP, UDP or AeroTP packet, source first; zeros of any other.
+    /// Returns the ports of a TCP, UDP, AeroTP or TP++ packet, source first; zeros of any other.
     pub(super) fn ports(&self) -> [u16; 2] {
         match self {
             Body::Tcp(header, _) => [header.source_port, header.destination_port],
             Body::Udp(header, _) => [header.source_port, header.destination_port],
             Body::Aerotp(packet) => [packet.header.source_port, packet.header.destination_port],
+            Body::TpPlusPlus(packet) => [packet.label.source_port, packet.label.destination_port],
             Body::Extended(extended) => extended.body.ports(),
             Body::Compressed(compressed) => compressed.segment.ports(),
             Body::Verbatim(verbatim) => {
@@ -75,6 +78,7 @@ impl Body {
             Body::Tcp(header, _) => header.wire_length(),
             Body::Udp(header, _) => header.wire_length(),
             Body::Aerotp(packet) => packet.header.wire_length(),
+            Body::TpPlusPlus(packet) => packet.wire_length() - packet.payload_length(),
             Body::Tunnel(packet) => packet.headers_length(),
             Body::Minimal(packet) => {
                 packet.minimal_header(ip).wire_length() + packet.headers_length()
@@ -97,6 +101,7 @@ impl Body {
             Body::Tcp(..) => protocol::TCP,
             Body::Udp(..) => protocol::UDP,
             Body::Aerotp(_) => protocol::AEROTP,
+            Body::TpPlusPlus(_) => protocol::TP_PLUS_PLUS,
             Body::Icmp(IcmpMessage::MulticastListenerReport(_)) => protocol::HOP_BY_HOP,
             Body::Icmp(_) if ip.source.is_ipv4() => protocol::ICMP,
             Body::Icmp(_) => protocol::ICMPV6,
@@ -155,6 +160,7 @@ impl Body {
             }
             Body::Compressed(compressed) => return compressed.segment.encode(ip, out),
             Body::Aerotp(packet) => return packet.encode(ip, out),
+            Body::TpPlusPlus(packet) => return packet.encode(out),
             Body::Tunnel(packet) => return packet.encode_damaged(out),
             Body::Minimal(packet) => return packet.encode_minimal(ip, out),
             Body::Generic(packet) => {
@@ -243,6 +249,9 @@ impl Body {
             (0, protocol::UDP) => {
                 let (header, payload) = UdpHeader::decode(ip, bytes)?;
                 Some(Body::Udp(header, Payload::from_slice(payload)))
+            }
+            (0, protocol::TP_PLUS_PLUS) => {
+                Some(Body::TpPlusPlus(Box::new(TpPlusPlusPacket::decode(bytes)?)))
             }
             (0, protocol::AEROTP) => Some(Body::Aerotp(Box::new(AerotpPacket::decode(ip, bytes)?))),
             (0, protocol::ICMP) if v4 => IcmpMessage::decode(ip, bytes)?.map(Body::Icmp),

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 pub struct View<'a> {
     /// IANA protocol number after the innermost IP header and the decoded extension headers.
     pub protocol: u8,
-    /// Source and destination port of TCP, UDP and typed AeroTP.
+    /// Source and destination port of TCP, UDP, and typed AeroTP and TP++.
     pub ports: Option<(u16, u16)>,
     /// Length of the transport's payload or echo's data in bytes; zero for signalling; for an undecoded protocol, the
     /// whole payload of the IP header.
@@ -74,6 +74,12 @@ impl Body {
                 protocol: protocol::AEROTP,
                 ports: Some((packet.header.source_port, packet.header.destination_port)),
                 payload_bytes: packet.payload.length(),
+                ..NOTHING
+            },
+            Body::TpPlusPlus(packet) => View {
+                protocol: protocol::TP_PLUS_PLUS,
+                ports: Some((packet.label.source_port, packet.label.destination_port)),
+                payload_bytes: packet.payload_length(),
                 ..NOTHING
             },
             Body::Icmp(message) => {

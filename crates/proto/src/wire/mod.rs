@@ -25,6 +25,7 @@ pub mod radius;
 pub mod sequence;
 pub mod split_context;
 pub mod tcp;
+pub mod tp_plus_plus;
 pub mod udp;
 pub mod van_jacobson;
 
@@ -87,6 +88,8 @@ pub mod protocol {
     pub const TCP: u8 = 6;
     /// UDP.
     pub const UDP: u8 = 17;
+    /// TP++.
+    pub const TP_PLUS_PLUS: u8 = 39;
     /// An IPv6 packet: a tunnel (RFC 2473).
     pub const IPV6: u8 = 41;
     /// IPv6 routing header (RFC 8200 section 4.4).

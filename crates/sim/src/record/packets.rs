@@ -455,6 +455,7 @@ fn protocol_name(number: u8) -> String {
         6 => "tcp".to_owned(),
         17 => "udp".to_owned(),
         41 => "ipv6".to_owned(),
+        39 => "tp++".to_owned(),
         58 => "icmpv6".to_owned(),
         135 => "mobility".to_owned(),
         // For experiments (RFC 3692); here AeroTP.

@@ -108,7 +108,7 @@ impl Quantity {
                 "Access link in use by the mobile, as its number in the scenario; -1 is none"
             }
             Quantity::SendingRate => {
-                "Rate at which the flow's AeroTP sender sends, with IP headers"
+                "Rate at which the flow's AeroTP or TP++ sender sends, with IP headers"
             }
             Quantity::AssignedRate => {
                 "Rate of the slots assigned to the terminal on demand in this superframe"

@@ -16,6 +16,7 @@ mod radios;
 mod reception;
 mod stalls;
 mod tdma;
+mod tp_plus_plus;
 
 use super::model::{AddressPolicy, AttachmentPolicy, LinkIndex, NodeIndex, Traffic, Transport};
 use super::*;

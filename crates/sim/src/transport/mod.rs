@@ -2,7 +2,9 @@
 //! part in a run. Other modules call a flow's [`FlowTransport`].
 
 pub mod aerotp;
+mod blocks;
 pub mod quic;
+pub mod tp_plus_plus;
 
 use crate::scenario::document::Path;
 use crate::scenario::model::{Flow, Mobile, Transport};
@@ -33,6 +35,9 @@ pub enum RawTransport {
     Aerotp(aerotp::keys::RawFlowAerotp),
     /// QUIC.
     Quic(quic::RawQuic),
+    /// TP++.
+    #[serde(rename = "tp++")]
+    TpPlusPlus(tp_plus_plus::RawTpPlusPlus),
     /// ICMP echo.
     Icmp,
 }
@@ -50,6 +55,7 @@ impl Tagged for RawTransport {
             Kind::plain("udp", "UDP."),
             Kind::of::<aerotp::keys::RawFlowAerotp>("aerotp"),
             Kind::of::<quic::RawQuic>("quic"),
+            Kind::of::<tp_plus_plus::RawTpPlusPlus>("tp++"),
             Kind::plain("icmp", "ICMP echo; only for ping."),
         ]
     }
@@ -60,7 +66,17 @@ impl RawTransport {
     pub(crate) fn links_mut(&mut self) -> &mut [String] {
         match self {
             RawTransport::Aerotp(own) => own.paths.as_deref_mut().unwrap_or_default(),
+            RawTransport::TpPlusPlus(own) => own.paths.as_deref_mut().unwrap_or_default(),
             _ => &mut [],
+        }
+    }
+
+    /// Returns the links over which its connection sends at once, if it names them, and true beside a rate.
+    pub(crate) fn paths(&self) -> Option<(&[String], bool)> {
+        match self {
+            RawTransport::Aerotp(own) => Some((own.paths.as_deref()?, own.host.rate.is_some())),
+            RawTransport::TpPlusPlus(own) => Some((own.paths.as_deref()?, own.rate.is_some())),
+            _ => None,
         }
     }
 
@@ -74,6 +90,7 @@ impl RawTransport {
         match self {
             RawTransport::Aerotp(own) => aerotp::resolve::transport(own, raw, path, report),
             RawTransport::Quic(own) => Some(quic::transport(*own)),
+            RawTransport::TpPlusPlus(own) => tp_plus_plus::transport(own, raw, path, report),
             RawTransport::Tcp(_) | RawTransport::Udp | RawTransport::Icmp => None,
         }
     }
@@ -193,6 +210,9 @@ pub enum TransportResult {
     Aerotp(aerotp::AerotpResult),
     /// QUIC's.
     Quic(quic::QuicResult),
+    /// TP++'s.
+    #[serde(rename = "tp_plus_plus")]
+    TpPlusPlus(tp_plus_plus::TpPlusPlusResult),
 }
 
 /// Reports parts of a scenario that conflict with the transports of flows.

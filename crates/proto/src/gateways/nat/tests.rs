@@ -286,15 +286,16 @@ fn what_nobody_translates_is_refused_and_counted() {
         fragment,
         bytes: [0; 20].into(),
     };
-    for body in [opaque(47, 0), opaque(17, 0x2000)] {
+    // GRE, TP++, and a fragment of UDP.
+    for body in [opaque(47, 0), opaque(39, 0), opaque(17, 0x2000)] {
         assert!(!nat.translate_out(NOW, &mut packet(inside, server, body.clone())));
         assert!(!nat.translate_in(NOW, &mut packet(server, translator, body)));
     }
-    assert_eq!(nat.refused().unsupported, 4);
+    assert_eq!(nat.refused().unsupported, 6);
     assert!(!nat.translate_in(NOW, &mut packet(server, translator, segment(1, 2))));
     assert!(!nat.translate_in(NOW, &mut packet(server, inside, segment(1, 2))));
     assert_eq!(nat.refused().unmapped, 2);
-    assert_eq!(nat.refused().total(), 6);
+    assert_eq!(nat.refused().total(), 8);
 }
 
 #[test]

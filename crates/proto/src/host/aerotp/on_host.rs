@@ -76,7 +76,7 @@ impl Host {
     }
 
     /// Returns the MTU of the first link from an own address to another host's, in bytes.
-    fn mtu_between(&self, local: IpAddr, remote: IpAddr) -> u32 {
+    pub(in crate::host) fn mtu_between(&self, local: IpAddr, remote: IpAddr) -> u32 {
         let mtus = &self.interface_mtus;
         let of_address = self.interface_of(local);
         let of_address = of_address.and_then(|interface| mtus.get(interface.0).copied());

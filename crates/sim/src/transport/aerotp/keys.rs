@@ -2,6 +2,7 @@
 
 use crate::scenario::profiles;
 use crate::scenario::units::{PositiveTime, Rate, Size};
+use crate::transport::blocks::RawFixedBlocks;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -125,17 +126,6 @@ pub enum RawBlocksName {
     /// As few repair packets as restore 999 of 1000 blocks at the loss that the receiver reports; more over a link that is
     /// about to go down.
     Adaptive,
-}
-
-/// A fixed amount of redundancy across packets.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-pub struct RawFixedBlocks {
-    /// Data packets per block. An incomplete block is closed after half of `reordering_wait`.
-    #[schemars(range(min = 1, max = 254))]
-    pub data: u32,
-    /// Redundant packets behind them; with the data packets at most 255.
-    #[schemars(range(min = 1, max = 254))]
-    pub repair: u32,
 }
 
 /// Two AeroTP gateways, and the links between them.

@@ -1,6 +1,5 @@
-//! The links over which one AeroTP connection spreads its packets.
+//! The links over which one connection spreads its packets, of AeroTP or TP++.
 
-use super::super::RawTransport;
 use super::AerotpSettings;
 use super::keys::RawFlowAerotp;
 use crate::scenario::document::Path;
@@ -22,10 +21,8 @@ pub(crate) fn paths(
     path: &Path,
     report: &mut Report<'_>,
 ) -> Option<FlowPaths> {
-    let Some(NameOr(RawTransport::Aerotp(aerotp))) = &raw.transport else {
-        return None;
-    };
-    let names = aerotp.paths.as_ref()?;
+    let NameOr(transport) = raw.transport.as_ref()?;
+    let (names, has_rate) = transport.paths()?;
     let path = path.key("transport").key("paths");
     let mut found: Vec<LinkIndex> = Vec::new();
     for (index, name) in names.iter().enumerate() {
@@ -49,7 +46,7 @@ pub(crate) fn paths(
         );
         report.wrong(&path, message);
     }
-    if aerotp.host.rate.is_some() {
+    if has_rate {
         let message = "each of several paths has a rate of its own, that of its slowest link; expected no `rate` beside `paths`";
         report.wrong(&path, message.to_owned());
     }

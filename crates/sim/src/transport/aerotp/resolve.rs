@@ -2,8 +2,8 @@
 
 use super::AerotpSettings;
 use super::keys::{
-    RawAerotp, RawBlocks, RawBlocksName, RawCoding, RawCodingName, RawFixedBlocks, RawFixedCoding,
-    RawFlowAerotp, RawHostAerotp, RawMode,
+    RawAerotp, RawBlocks, RawBlocksName, RawCoding, RawCodingName, RawFixedCoding, RawFlowAerotp,
+    RawHostAerotp, RawMode,
 };
 use super::paths;
 use crate::scenario::document::Path;
@@ -13,8 +13,8 @@ use crate::scenario::resolve::Report;
 use crate::scenario::resolve_tcp::{bounded, set};
 use crate::scenario::traffic::RawTraffic;
 use crate::scenario::units;
+use crate::transport::blocks::block_size;
 use baton_proto::aerotp::{Blocks, Coding, Configuration};
-use baton_proto::fec::erasure::BlockSize;
 use baton_proto::fec::interleaved::Strength;
 use baton_proto::rate::DataRate;
 use baton_proto::wire::aerotp::{Mode, Protection, ServiceClass};
@@ -218,7 +218,7 @@ fn blocks(
     path: &Path,
     report: &mut Report<'_>,
 ) -> Option<Blocks> {
-    let RawFixedBlocks { data, repair } = match raw? {
+    let fixed = match raw? {
         RawBlocks::Fixed(fixed) => fixed,
         RawBlocks::Named(RawBlocksName::Adaptive) => {
             if !mode.repeats() {
@@ -231,14 +231,5 @@ fn blocks(
             return Some(Blocks::Adaptive);
         }
     };
-    let [sources, repairs] = [data, repair].map(u8::try_from);
-    let size = BlockSize::new(sources.ok()?, repairs.ok()?);
-    if size.is_err() {
-        let message = format!(
-            "{data} and {repair} make a block of {} packets, and the code allows at most 255; expected fewer of either",
-            data + repair
-        );
-        report.wrong(&path.key("blocks"), message);
-    }
-    size.ok().map(Blocks::Fixed)
+    block_size(fixed, path, report).map(Blocks::Fixed)
 }

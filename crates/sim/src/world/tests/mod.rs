@@ -40,6 +40,7 @@ mod steady;
 mod strategies;
 mod tdma;
 mod telemip;
+mod tp_plus_plus;
 mod traffic;
 mod tunnels;
 mod unresolved;
