@@ -22,6 +22,7 @@ mod routing;
 mod scenario;
 mod split_context;
 mod tcp;
+mod tp_plus_plus;
 mod traces;
 mod tracks;
 
@@ -29,7 +30,7 @@ mod tracks;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 46] = [
+pub const TARGETS: [Target; 47] = [
     ("scenario", scenario::check),
     ("trace-csv", traces::check_csv),
     ("trace-mahimahi", traces::check_mahimahi),
@@ -67,6 +68,7 @@ pub const TARGETS: [Target; 46] = [
     ("point-of-service", point_of_service::check),
     ("split-context", split_context::check),
     ("dtn", dtn::check),
+    ("tp-plus-plus", tp_plus_plus::check),
     ("agent-ipv4-mobile", agents::check_ipv4_mobile),
     ("agent-ipv4-home", agents::check_ipv4_home),
     ("agent-ipv4-foreign", agents::check_ipv4_foreign),

@@ -20,6 +20,8 @@ struct Generator {
     transactions: bool,
     /// Separate draws for the network's measures against losses and handovers.
     network_draws: Stream,
+    /// Separate draws for TP++ in the place of UDP.
+    transport_draws: Stream,
     text: String,
 }
 
@@ -32,6 +34,7 @@ pub fn scenario(seed: u64) -> String {
         draws: Seed(seed).stream("stress"),
         line_draws: Seed(seed).stream("stress line"),
         network_draws: Seed(seed).stream("stress network"),
+        transport_draws: Seed(seed).stream("stress TP++"),
         text: String::new(),
     };
     generator.all(seed);
@@ -432,7 +435,15 @@ impl Generator {
             _ => {
                 let udp = self.chance(70);
                 if udp {
-                    self.line("transport = \"udp\"");
+                    let transport = match self.transport_draws.below(100) {
+                        0..12 => "transport = \"tp++\"",
+                        12..20 => {
+                            "transport = { kind = \"tp++\", blocks = { data = 4, repair = 2 } }"
+                        }
+                        20..28 => "transport = { kind = \"tp++\", mode = \"quasi-reliable\" }",
+                        _ => "transport = \"udp\"",
+                    };
+                    self.line(transport);
                 }
                 self.sometimes(
                     100,

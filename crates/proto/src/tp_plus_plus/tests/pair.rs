@@ -18,13 +18,16 @@ pub(super) enum End {
 /// Decides about a packet by its end and its number there: the delays of the copies that arrive.
 type Fate = Box<dyn FnMut(End, usize, &TpPlusPlusPacket) -> Vec<Duration>>;
 
+/// A packet under way: its end and its addresses.
+type UnderWay = (End, (IpAddr, IpAddr), TpPlusPlusPacket);
+
 pub(super) struct Pair {
     pub now: Instant,
     pub a: Connection,
     pub b: Option<Connection>,
     configuration: Configuration,
     fate: Fate,
-    under_way: BTreeMap<(Instant, usize), (End, (IpAddr, IpAddr), TpPlusPlusPacket)>,
+    under_way: BTreeMap<(Instant, usize), UnderWay>,
     /// Packets as sent.
     pub log: Vec<(Instant, End, Transmission)>,
     pub events: Vec<(Instant, End, Event)>,

@@ -124,7 +124,7 @@ fn the_timeout_follows_the_round_trip_time() {
 #[test]
 fn chunks_go_to_their_places_in_any_order() {
     let mut pair = Pair::new(configuration(), |_, number, _| {
-        vec![Duration::from_millis(if number % 2 == 0 {
+        vec![Duration::from_millis(if number.is_multiple_of(2) {
             300
         } else {
             50
@@ -136,7 +136,7 @@ fn chunks_go_to_their_places_in_any_order() {
     assert_eq!(pair.assert_read(), 40 * FULL);
     for (now, chunk) in &pair.read {
         let packet = chunk.position / FULL;
-        let delay = if packet % 2 == 0 { 300 } else { 50 };
+        let delay = if packet.is_multiple_of(2) { 300 } else { 50 };
         assert_eq!(*now, at(12 * packet + delay), "{packet}");
     }
     assert_eq!(pair.a.statistics().retransmitted, 0);
