@@ -186,7 +186,7 @@ fn a_restarted_end_gets_whole_headers_and_then_numbers_again() {
 #[test]
 fn numbers_of_silent_conversations_serve_others() {
     let mut pair = Pair::default();
-    let mut talk = |pair: &mut Pair, now, conversation| {
+    let talk = |pair: &mut Pair, now, conversation| {
         for number in 1..=9 {
             assert!(
                 pair.carry(now, &packet(conversation, number, false))
