@@ -33,6 +33,8 @@ pub struct Patience {
     /// True if its FIN was sent, and the peer's has arrived.
     fins: [bool; 2],
     reset: bool,
+    /// True once the peer's SYN has arrived.
+    opened: bool,
 }
 
 impl Patience {
@@ -49,6 +51,7 @@ impl Patience {
             stirred: 0,
             fins: [false; 2],
             reset: false,
+            opened: false,
         }
     }
 
@@ -76,7 +79,9 @@ impl Patience {
         self.stirred = now;
         self.reset |= tcp.rst;
         self.fins[1] |= tcp.fin;
-        if row.payload > 0 || tcp.fin {
+        // Data in a repeated SYN, as T/TCP's, is a duplicate, whose challenge ACKs are rare (RFC 5961 section 7).
+        let is_challenged = tcp.syn && core::mem::replace(&mut self.opened, true);
+        if row.payload > 0 && !is_challenged || tcp.fin {
             self.waits.get_or_insert(now);
         }
     }
