@@ -47,7 +47,7 @@ def test_json_is_one_object_with_the_promised_keys(baton, scenario):
     }
     assert (summary["scenario"], summary["seed"], summary["simulated_s"]) == ("short", 7, 4.0)
     download, voice = summary["flows"]
-    assert {*download, "ping", "aerotp", "quic", "flow_class"} == {*FlowSummary.__annotations__}
+    assert {*download, "ping", "aerotp", "tp_plus_plus", "quic", "flow_class"} == {*FlowSummary.__annotations__}
     assert (download["name"], download["transport"]) == ("download", "tcp")
     assert (voice["name"], voice["transport"]) == ("voice", "udp")
     # 2 Mbit/s for 2 s bound what can have come by the handover; a tenth of it must.

@@ -19,6 +19,7 @@ from validation import (
     radio,
     tcp,
     tdma,
+    tp_plus_plus,
 )
 from validation.row import Row
 
@@ -30,7 +31,7 @@ SECTIONS: dict[str, Cases] = {
     "Mobility protocols": mobility.CASES,
     "Queues": queues.CASES,
     "Channels": {**channels.CASES, **coding.CASES},
-    "AeroTP and its codes": aerotp.CASES,
+    "AeroTP and its codes": {**aerotp.CASES, **tp_plus_plus.CASES},
     "QUIC": quic.CASES,
     "Shapers, retransmission, flow control and T/TCP": network.CASES,
     "Custody of DTN gateways": network.CUSTODY,
@@ -47,7 +48,7 @@ CASES: Cases = {name: case for cases in SECTIONS.values() for name, case in case
 QUICK = (
     *("wired", "geo", "demand", "tdma", "gsm", "handover", "mobile-ipv4", "mobile-ipv6", "ldacs1", "codel"),
     *("micro-mobility", "hierarchical-mobile-ipv6", "policer", "flow-control", "t-tcp", "dtn"),
-    *("aerotp-first-byte", "quic"),
+    *("aerotp-first-byte", "tp-plus-plus", "quic"),
     *("syn", "rto", "slow-start", "after-loss", "laws-after-loss", "vegas", "python", "kernel-slow"),
 )
 """Cases that take a moment, which the tests repeat."""
