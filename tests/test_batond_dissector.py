@@ -72,7 +72,8 @@ def test_aerotp_behind_a_number_gets_its_header_back(show, is_v6):
     whole = ip(vector, vector.bytes)
     length = 40 if is_v6 else 20
     header = whole[:length]
-    contents = [bytes([0x0F, 0xED]) + whole[length:], bytes([0x1F, 0xED]) + header, bytes([0x0F, 0xED]) + whole[length:]]
+    numbered = bytes([0x0F, 0xED]) + whole[length:]
+    contents = [numbered, bytes([0x1F, 0xED]) + header, numbered]
     contents += [bytes([0x2F, 0xED]), bytes([0x3F, 0xED]), b"\0", b"\x1F\xED"]
     sealed = [frame(message(AEROTP_OF_GATEWAY, content), n) for n, content in enumerate(contents)]
     fields = ["_ws.lua.error", "batond.number.kind", "batond.number", "aerotp.hec.status", "aerotp.payload"]
