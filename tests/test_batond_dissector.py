@@ -74,7 +74,7 @@ def test_aerotp_behind_a_number_gets_its_header_back(show, is_v6):
     header = whole[:length]
     numbered = bytes([0x0F, 0xED]) + whole[length:]
     contents = [numbered, bytes([0x1F, 0xED]) + header, numbered]
-    contents += [bytes([0x2F, 0xED]), bytes([0x3F, 0xED]), b"\0", b"\x1F\xED"]
+    contents += [bytes([0x2F, 0xED]), bytes([0x3F, 0xED]), b"\0", b"\x1f\xed"]
     sealed = [frame(message(AEROTP_OF_GATEWAY, content), n) for n, content in enumerate(contents)]
     fields = ["_ws.lua.error", "batond.number.kind", "batond.number", "aerotp.hec.status", "aerotp.payload"]
     rows = show([datagram(each) for each in sealed], fields)
