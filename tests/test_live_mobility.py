@@ -253,7 +253,8 @@ def test_a_gateway_splits_the_connections_of_programs(tmp_path):
         assert download["name"] == "tcp-8000-1"
         assert download["packets"]["to_sink"]["lost"] >= 10
     again = {remedy: summary["flows"][0]["retransmitted"] for remedy, summary in found.items()}
-    assert again["split-connection"] == 0 < again["none"]
+    # The server's kernel may probe, as above.
+    assert again["split-connection"] <= 2 < 10 <= again["none"]
     assert again["snoop"] < again["none"]
 
 
