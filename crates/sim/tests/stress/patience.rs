@@ -12,6 +12,9 @@ use baton_sim::scenario::model::Scenario;
 /// delay.
 const MOST_DELAY: Duration = Duration::from_millis(500);
 
+/// Interval in which one challenge ACK is sent, in nanoseconds (RFC 5961 section 7; Linux's).
+const CHALLENGES: i64 = 500_000_000;
+
 /// Returns true if some link delivers damaged packets, which the table of packets does not distinguish from intact
 /// ones.
 pub fn delivers_damaged(scenario: &Scenario) -> bool {
@@ -33,8 +36,8 @@ pub struct Patience {
     /// True if its FIN was sent, and the peer's has arrived.
     fins: [bool; 2],
     reset: bool,
-    /// True once the peer's SYN has arrived.
-    opened: bool,
+    /// Time of its last acknowledgment.
+    acknowledged: Option<i64>,
 }
 
 impl Patience {
@@ -51,7 +54,7 @@ impl Patience {
             stirred: 0,
             fins: [false; 2],
             reset: false,
-            opened: false,
+            acknowledged: None,
         }
     }
 
@@ -79,8 +82,8 @@ impl Patience {
         self.stirred = now;
         self.reset |= tcp.rst;
         self.fins[1] |= tcp.fin;
-        // Data in a repeated SYN, as T/TCP's, is a duplicate, whose challenge ACKs are rare (RFC 5961 section 7).
-        let is_challenged = tcp.syn && core::mem::replace(&mut self.opened, true);
+        // A repeated SYN with data, as T/TCP's, gets a challenge ACK, of which there is one in half a second.
+        let is_challenged = tcp.syn && self.acknowledged.is_some_and(|at| now - at < CHALLENGES);
         if row.payload > 0 && !is_challenged || tcp.fin {
             self.waits.get_or_insert(now);
         }
@@ -92,6 +95,7 @@ impl Patience {
         self.fins[0] |= tcp.fin;
         if tcp.acknowledgment.is_some() {
             self.waits = None;
+            self.acknowledged = Some(now);
         }
     }
 }
