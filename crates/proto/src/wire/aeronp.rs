@@ -339,8 +339,33 @@ mod tests {
         assert_eq!(short.to_string(), "AeroNP: 16 bytes where 17 are needed");
     }
 
+    #[test]
+    fn each_flipped_bit_of_some_headers_is_noticed() {
+        let here = Geolocation::new([6_371_008.8, 0.0, 0.0], [200.0, 0.0, 0.0]);
+        for geolocation in [None, Some(here)] {
+            for kind in Kind::ALL {
+                let mut written = bytes(&AeronpHeader {
+                    kind,
+                    geolocation,
+                    ..header()
+                });
+                let length = written.len();
+                written.extend_from_slice(b"a payload of some length behind it");
+                for bit in 0..8 * length {
+                    written[bit / 8] ^= 1 << (bit % 8);
+                    assert!(
+                        AeronpHeader::decode(&written).is_err(),
+                        "{kind:?}, bit {bit}"
+                    );
+                    written[bit / 8] ^= 1 << (bit % 8);
+                }
+            }
+        }
+    }
+
     proptest! {
-        // A wrong type or flag in the first two bytes can move the check, which then fits by chance, once in 65,536.
+        // A wrong type or flag in the first two bytes can move the check, which then fits by chance, once in 65,536: those
+        // of some headers are tried above.
         #[test]
         fn a_header_comes_back_and_a_flipped_bit_is_noticed(
             flags: (bool, bool), kind in 0usize..3, priority in 0u8..8, rest: (u8, u32, u32, u32),

@@ -283,28 +283,34 @@ fn an_unreachable_neighbour_is_forgotten_and_the_datagram_goes_elsewhere() {
     assert_eq!(sent(&mut router), [(SLOW, 2)]);
 }
 
+/// Hands a datagram from FAST to a router that knows the way; returns the header that it writes.
+fn passed_on(router: &mut Aerorp<u32>, arrived: &AeronpHeader, is_damaged: bool) -> AeronpHeader {
+    router.handle_frame(Instant::ZERO, STATION, beacon(STATION, at(90.0, 0.0)));
+    let frame = Frame {
+        receiver: Some(SELF),
+        message: encoded(arrived),
+        datagram: Some(datagram(1)),
+        is_damaged,
+    };
+    router.handle_frame(Instant::ZERO, FAST, frame);
+    let Some(Action::Send(sent)) = router.poll() else {
+        panic!("not forwarded");
+    };
+    assert!(!sent.is_damaged);
+    AeronpHeader::decode(&sent.message).unwrap().0
+}
+
 /// The mark of a node with a congested queue stays on the datagram, and tells its neighbours in all that it sends.
 #[test]
 fn congestion_is_indicated_and_carried_on() {
     for (on_the_way, here) in [(false, false), (true, false), (false, true)] {
         let mut router = router(Keeping::Ferry);
-        router.handle_frame(Instant::ZERO, STATION, beacon(STATION, at(90.0, 0.0)));
         router.note_queue(here);
         let arrived = AeronpHeader {
             congestion: on_the_way,
             ..header(Kind::Data, FAST, at(99.0, 0.0))
         };
-        let frame = Frame {
-            receiver: Some(SELF),
-            message: encoded(&arrived),
-            datagram: Some(datagram(1)),
-            is_damaged: false,
-        };
-        router.handle_frame(Instant::ZERO, FAST, frame);
-        let Some(Action::Send(sent)) = router.poll() else {
-            panic!("not forwarded");
-        };
-        let (header, _) = AeronpHeader::decode(&sent.message).unwrap();
+        let header = passed_on(&mut router, &arrived, false);
         assert_eq!(header.congestion, on_the_way || here);
         router.handle_timeout(Instant::from_secs(1000));
         let beacon = core::iter::from_fn(|| router.poll()).find_map(|action| match action {
@@ -319,25 +325,12 @@ fn congestion_is_indicated_and_carried_on() {
 #[test]
 fn corruption_is_indicated_and_carried_on() {
     for (on_the_way, here) in [(false, false), (true, false), (false, true)] {
-        let mut router = router(Keeping::Ferry);
-        router.handle_frame(Instant::ZERO, STATION, beacon(STATION, at(90.0, 0.0)));
         let arrived = AeronpHeader {
             corruption: on_the_way,
             ..header(Kind::Data, FAST, at(99.0, 0.0))
         };
-        let frame = Frame {
-            receiver: Some(SELF),
-            message: encoded(&arrived),
-            datagram: Some(datagram(1)),
-            is_damaged: here,
-        };
-        router.handle_frame(Instant::ZERO, FAST, frame);
-        let Some(Action::Send(sent)) = router.poll() else {
-            panic!("not forwarded");
-        };
-        let (header, _) = AeronpHeader::decode(&sent.message).unwrap();
+        let header = passed_on(&mut router(Keeping::Ferry), &arrived, here);
         assert_eq!(header.corruption, on_the_way || here);
-        assert!(!sent.is_damaged);
     }
 }
 
