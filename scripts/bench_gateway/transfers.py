@@ -16,6 +16,9 @@ IPPROTO_MPTCP = 262
 # A client keeps the first arrival in each of these times, and the longest time between any two.
 KEPT_EVERY_S = 0.01
 STAMP = struct.Struct("!Id")
+# The kernel's time of a datagram's arrival, a `timespec` (socket(7)). Python does not name the option.
+SO_TIMESTAMPNS = 35
+ARRIVAL = struct.Struct("@ll")
 
 
 def tcp(*, is_multipath: bool) -> socket.socket:
@@ -107,19 +110,25 @@ def send(given: argparse.Namespace) -> None:
         begun = time.monotonic()
         for number in range(int(given.seconds / interval)):
             time.sleep(max(0.0, begun + number * interval - time.monotonic()))
-            sender.sendto(STAMP.pack(number, time.monotonic()) + padding, (given.address, given.port))
+            sender.sendto(STAMP.pack(number, time.time()) + padding, (given.address, given.port))
 
 
 def receive(given: argparse.Namespace) -> None:
-    """Prints the delay of each datagram in seconds, by its number, once none has come for so long."""
+    """Prints the delay of each datagram in seconds, by its number, once none has come for so long.
+
+    As in ping, the kernel says when it arrived: this program's own wait for a processor is no delay of the network.
+    """
     delays: dict[int, float] = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         receiver.bind(("0.0.0.0", given.port))
         receiver.settimeout(given.silence)
         with contextlib.suppress(TimeoutError):
             while True:
-                number, sent = STAMP.unpack_from(receiver.recv(2048))
-                delays.setdefault(number, time.monotonic() - sent)
+                datagram, [(_, _, arrival), *_], _, _ = receiver.recvmsg(2048, socket.CMSG_SPACE(ARRIVAL.size))
+                number, sent = STAMP.unpack_from(datagram)
+                seconds, nanoseconds = ARRIVAL.unpack(arrival)
+                delays.setdefault(number, seconds - sent + nanoseconds / 1e9)
     print(json.dumps(delays))
 
 

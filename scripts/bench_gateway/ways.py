@@ -182,7 +182,8 @@ class = 7
 [[rules]]
 mode = "near-reliable"
 """)
-        stack.enter_context(end.running(BATOND, "gateway", config))
+        # The priority of its systemd unit.
+        stack.enter_context(end.running("chrt", "--rr", "1", BATOND, "gateway", config))
         # The far end first hears of its paths when the near one calls.
         self.wait(end, len(end.plan["links"]) if end.name == "near" else 0)
 

@@ -41,7 +41,7 @@ fn carried_each_second(rate: u64) -> f64 {
 }
 
 /// The link's rate is told. Oracle: that rate, without the packets lost and the headers in each of 1500 B. The connection's
-/// start and the last repairs count, and the path sends 0.98 of a rate that it is told.
+/// start and the last repairs count, and the path sends 0.99 of a rate that it is told.
 #[test]
 fn a_bulk_transfer_has_about_nine_tenths_of_what_a_lossy_satellite_link_carries() {
     const BYTES: u64 = 100_000_000;

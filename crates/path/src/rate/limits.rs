@@ -9,6 +9,12 @@ use baton_proto::time::{Duration, Instant};
 pub(super) const UNKNOWN_TRIP: f64 = 1.0;
 /// Share of the rate that is sent while no queue is wanted (chosen, BBR has 0.99: a queue that others leave drains).
 const CRUISE_GAIN: f64 = 0.98;
+/// The same of a rate told (BBR): no probe of this end makes a queue there.
+const TOLD_GAIN: f64 = 0.99;
+/// Time for which missed departures are made up at once: a two-hundredth of the round-trip time within these bounds, in
+/// seconds (chosen: what a timer may be late, and a queue that hardly delays what follows).
+const LEAST_MADE_UP: f64 = 0.0005;
+const MOST_MADE_UP: f64 = 0.005;
 /// Share of the rate that is sent while a queue drains (BBR).
 const DRAIN_GAIN: f64 = 0.75;
 /// Flight beyond what fills the path, for the variation of delays (chosen).
@@ -31,11 +37,17 @@ impl Finder {
         let rate = match &self.state {
             State::Probe(probe) => self.bandwidth * probe.gain(self.share()),
             State::Drain(false) => self.bandwidth * DRAIN_GAIN,
+            State::Cruise if self.has_told_rate() => self.bandwidth * TOLD_GAIN,
             State::Drain(true) | State::Cruise | State::Refresh(..) => self.bandwidth * CRUISE_GAIN,
             // A little more than the window's, so that the window decides.
             State::Compete(cubic) => self.competing_rate(cubic) * 1.1,
         };
         rate.min(self.told.unwrap_or(MOST_RATE)).max(LEAST_RATE)
+    }
+
+    /// Returns true while the rate is the caller's word.
+    pub(super) fn has_told_rate(&self) -> bool {
+        self.told.is_some_and(|told| self.bandwidth >= told)
     }
 
     /// Returns the rate as a share of the highest of late.
@@ -78,6 +90,12 @@ impl Finder {
     /// tells nothing of a lower rate, whatever the variation of its delay.
     pub(super) fn is_half_full(&self) -> bool {
         self.is_filled() && self.flight.bytes() as f64 >= self.bandwidth * self.trip() / 2.0
+    }
+
+    /// Returns the time for which missed departures are made up at once.
+    pub(super) fn made_up(&self) -> Duration {
+        let seconds = (self.trip() / 200.0).clamp(LEAST_MADE_UP, MOST_MADE_UP);
+        Duration::from_secs_f64(seconds)
     }
 
     pub(super) fn trip(&self) -> f64 {

@@ -288,7 +288,7 @@ impl Finder {
             }
             State::Cruise => {
                 let is_limited = rates.offered < 0.8 * self.bandwidth;
-                let is_told = self.told.is_some_and(|told| self.bandwidth >= told);
+                let is_told = self.has_told_rate();
                 let is_lost = rates.lost > MOST_RANDOM_LOSS * rates.sent;
                 let is_old = now.saturating_since(self.refreshed).as_secs_f64() > REFRESH;
                 if is_lost && self.calm_rounds > 2 && is_old {
