@@ -11,10 +11,6 @@ pub(super) const UNKNOWN_TRIP: f64 = 1.0;
 const CRUISE_GAIN: f64 = 0.98;
 /// The same of a rate told (BBR): no probe of this end makes a queue there.
 const TOLD_GAIN: f64 = 0.99;
-/// Time for which missed departures are made up at once: a two-hundredth of the round-trip time within these bounds, in
-/// seconds (chosen: what a timer may be late, and a queue that hardly delays what follows).
-const LEAST_MADE_UP: f64 = 0.0005;
-const MOST_MADE_UP: f64 = 0.005;
 /// Share of the rate that is sent while a queue drains (BBR).
 const DRAIN_GAIN: f64 = 0.75;
 /// Flight beyond what fills the path, for the variation of delays (chosen).
@@ -90,12 +86,6 @@ impl Finder {
     /// tells nothing of a lower rate, whatever the variation of its delay.
     pub(super) fn is_half_full(&self) -> bool {
         self.is_filled() && self.flight.bytes() as f64 >= self.bandwidth * self.trip() / 2.0
-    }
-
-    /// Returns the time for which missed departures are made up at once.
-    pub(super) fn made_up(&self) -> Duration {
-        let seconds = (self.trip() / 200.0).clamp(LEAST_MADE_UP, MOST_MADE_UP);
-        Duration::from_secs_f64(seconds)
     }
 
     pub(super) fn trip(&self) -> f64 {

@@ -86,6 +86,8 @@ const LEAST_TRIP: f64 = 0.001;
 /// Bounds of a rate, in bytes per second (chosen: a datagram in ten seconds, and 100 Gbit/s).
 const LEAST_RATE: f64 = DATAGRAM / 10.0;
 const MOST_RATE: f64 = 12.5e9;
+/// Time for which missed departures are made up at once (chosen: what a timer may be late).
+const BURST: Duration = Duration::from_millis(1);
 
 /// Pace of a path's datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -247,9 +249,9 @@ impl Finder {
     pub(crate) fn sent(&mut self, now: Instant, bytes: u64, asks: bool) {
         self.flight.sent(now, bytes, asks);
         self.mistrust(now);
-        let earliest = now.as_nanos().saturating_sub(self.made_up().as_nanos());
+        let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(BURST.as_nanos()));
         let takes = Duration::from_secs_f64(bytes as f64 / self.pacing());
-        self.departure = self.departure.max(Instant::from_nanos(earliest)) + takes;
+        self.departure = self.departure.max(earliest) + takes;
     }
 
     /// Takes in that all datagrams below `next` have arrived or are lost.
