@@ -241,7 +241,7 @@ impl Finder {
     /// Notes the departure of the next datagram of a train.
     pub(crate) fn sent_in_train(&mut self, now: Instant, bytes: u64) {
         let newest = self.samples.newest().copied();
-        self.trains.sent(self.flight.next(), newest.as_ref());
+        self.trains.sent(now, self.flight.next(), newest.as_ref());
         self.flight.sent(now, bytes, true);
     }
 

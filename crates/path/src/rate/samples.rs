@@ -48,7 +48,7 @@ pub(crate) struct Heard {
 pub(super) struct Point {
     pub(super) next: u64,
     sent_bytes: u64,
-    sent_at: f64,
+    pub(super) sent_at: f64,
     arrived_at: f64,
     pub(super) delivered: u64,
     /// Datagrams missing, without those that may only be late.

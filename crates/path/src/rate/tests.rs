@@ -108,6 +108,19 @@ fn a_train_gives_the_rate_at_which_it_arrives() {
     assert_eq!(finder.next_in_train(), None);
 }
 
+/// Checks by hand: a datagram leaves 10 ms behind ten that arrive 8 ms apart, waits for them, and is reported with them.
+#[test]
+fn a_train_that_is_reported_with_data_behind_it_gives_the_rate() {
+    let mut finder = Finder::new(at(0), 0);
+    send_train(&mut finder, at(0));
+    finder.sent(at(10), 1_000, false);
+    finder.reported(at(40), &heard(1, 1, 972, 20));
+    finder.reported(at(120), &heard(11, 11, 11 * 972, 100));
+    let found = finder.bandwidth * 8.0;
+    assert!((found - 1e6).abs() < 1e4, "{found}");
+    assert_eq!(finder.next_in_train(), None);
+}
+
 /// Checks by hand: ten arrive within 2 ms, and of a hundred the last 99 in 39.6 ms, which is 20 Mbit/s.
 #[test]
 fn a_train_that_arrives_too_fast_is_followed_by_a_longer_one() {

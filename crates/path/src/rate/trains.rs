@@ -3,10 +3,12 @@
 //!
 //! The bytes of a train that arrive within its dispersion, the time between the first and the last arrival, give the
 //! rate of the bottleneck (C. Dovrolis, P. Ramanathan and D. Moore, 2004). A train is as long as an initial window (RFC 6928).
+//! Data that queue behind it lengthen it: a busy receiver reports them with it.
 //! If the link spaces it by too little to be measured, ten times as many follow: the link is then known to take them within a
 //! twentieth of a second. What is found counts until a round trip of data has tried it.
 
 use super::samples::Point;
+use baton_proto::time::Instant;
 
 /// Datagrams of the trains (chosen: the first is an initial window, RFC 6928).
 const LENGTHS: [u16; 2] = [10, 100];
@@ -31,8 +33,11 @@ struct Train {
     /// Counters of its first datagram and after its last.
     first: u64,
     end: u64,
-    /// Bytes delivered and delay of the queue when it began to arrive.
+    /// Time of its departure, in seconds.
+    sent_at: f64,
+    /// Bytes delivered and delay of the queue when it began to arrive, by a report from then if `has_begun`.
     start: Option<(u64, f64)>,
+    has_begun: bool,
 }
 
 /// The trains of one search.
@@ -67,12 +72,14 @@ impl Trains {
     }
 
     /// Notes the departure of the train's next datagram, with this counter, after the newest report.
-    pub(super) fn sent(&mut self, counter: u64, newest: Option<&Point>) {
+    pub(super) fn sent(&mut self, now: Instant, counter: u64, newest: Option<&Point>) {
         self.left = self.left.saturating_sub(1);
         let train = self.train.get_or_insert(Train {
             first: counter,
             end: counter,
+            sent_at: now.as_secs_f64(),
             start: newest.map(|point| (point.delivered, 0.0)),
+            has_begun: false,
         });
         train.end = counter + 1;
     }
@@ -82,20 +89,27 @@ impl Trains {
         let train = self.train.as_mut()?;
         let arrived = point.next.checked_sub(train.first).filter(|&it| it > 0)?;
         let length = train.end - train.first;
-        if point.next > train.end {
-            self.try_again();
-            return None;
-        }
         if arrived <= (length / 4).max(1) {
             train.start = Some((point.delivered, point.queue));
+            train.has_begun = true;
+            return None;
+        }
+        let is_past = point.next > train.end;
+        if is_past && !(train.has_begun && arrived <= 2 * length) {
+            self.try_again();
             return None;
         }
         let (delivered, queue) = train.start?;
         let bytes = point.delivered.saturating_sub(delivered) as f64;
-        let dispersion = point.queue - queue;
-        if dispersion >= LEAST_DISPERSION {
+        let queued = point.queue - queue;
+        if queued >= LEAST_DISPERSION {
+            let dispersion = queued + (point.sent_at - train.sent_at);
             self.end();
             return Some(Found::Rate(bytes / dispersion));
+        }
+        if is_past {
+            self.try_again();
+            return None;
         }
         if arrived < length - length / 4 || self.left > 0 {
             return None;
