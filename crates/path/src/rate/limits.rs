@@ -31,6 +31,8 @@ impl Finder {
     /// Returns the rate of sending, in bytes per second.
     pub(super) fn pacing(&self) -> f64 {
         let rate = match &self.state {
+            // What it will tell, data would have to fill a queue for.
+            State::Probe(_) if self.trains.is_long() => self.bandwidth,
             State::Probe(probe) => self.bandwidth * probe.gain(self.share()),
             State::Drain(false) => self.bandwidth * DRAIN_GAIN,
             State::Cruise if self.has_told_rate() => self.bandwidth * TOLD_GAIN,
