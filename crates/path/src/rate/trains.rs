@@ -66,9 +66,9 @@ impl Trains {
         self.train = None;
     }
 
-    /// Returns true while a long train is leaving or under way.
+    /// Returns true while a first long train is leaving or under way.
     pub(super) fn is_long(&self) -> bool {
-        self.level > 0 && (self.left > 0 || self.train.is_some())
+        self.level > 0 && self.tries == 1 && (self.left > 0 || self.train.is_some())
     }
 
     /// Returns true for a datagram that is to be reported at once, the first or the last; `None` if none is to leave.
