@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class CellNames:
+class CellNames(NamedTuple):
     """Names of links as people call them: a link to a cell by the cell, preceded by its network where two have such a
     cell."""
 

@@ -8,9 +8,8 @@ import itertools
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from baton import classes, expect, verdicts
 from baton.errors import InputError
@@ -26,8 +25,7 @@ EXPECTATION_FAILED = 3
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True)
-class Captures:
+class Captures(NamedTuple):
     """Requested captures; `interfaces` and `snap_length` imply `pcap`."""
 
     pcap: bool = False
@@ -35,8 +33,7 @@ class Captures:
     snap_length: int | None = None
 
 
-@dataclass(frozen=True)
-class RunOptions:
+class RunOptions(NamedTuple):
     """Options of `baton run`, as given."""
 
     scenario: str

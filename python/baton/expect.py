@@ -14,8 +14,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from baton.errors import InputError, nearest
 from baton.summary import Json
@@ -43,15 +42,13 @@ class ExpectationError(InputError):
     """An expectation that cannot be read, or that asks for something a run does not measure."""
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(NamedTuple):
     """Absence of a value to compare: a list with fewer entries than an expectation asks for, or no such flow."""
 
     why: str
 
 
-@dataclass(frozen=True)
-class Expectation:
+class Expectation(NamedTuple):
     """A condition on the summary of a run."""
 
     text: str
@@ -114,8 +111,7 @@ class Expectation:
         )
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """An expectation and its measured value."""
 
     expectation: Expectation

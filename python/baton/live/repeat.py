@@ -97,7 +97,7 @@ def run(options: LiveOptions, repetitions: int, least_share: float) -> int:
     common = options.run
     over = [OverRepetitions.parse(text) for text in common.expectations if OverRepetitions.is_one(text)]
     single = [text for text in common.expectations if not OverRepetitions.is_one(text)]
-    test = LiveTest.load(replace(options, run=replace(common, expectations=single)))
+    test = LiveTest.load(replace(options, run=common._replace(expectations=single)))
     test.check_names([each.inner for each in over])
     over.insert(0, OverRepetitions.passing(least_share))
     out = common.out or Path("results") / f"{test.scenario.name}-live-{test.seed}-x{repetitions}"

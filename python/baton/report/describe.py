@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from baton.cells import CellNames
 
@@ -18,8 +18,7 @@ Queues = dict[tuple[str, str], Trace]
 NO_PACKETS = "Packets were not recorded (packets = false in the scenario's [record]), so this diagram is missing."
 
 
-@dataclass(frozen=True)
-class FlowPanels:
+class FlowPanels(NamedTuple):
     """The panels of a flow, each made when it is asked for."""
 
     run: Run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,8 +11,7 @@ from .arrow import Names
 from .tables import Packets
 
 
-@dataclass
-class PacketIndex:
+class PacketIndex(NamedTuple):
     """Index of the packet table for all flows at once."""
 
     packets: Packets

@@ -142,7 +142,7 @@ def _data(description: Description, store: ColumnStore) -> dict[str, Any]:
 
     return {
         "duration": description.duration_s,
-        "marks": [vars(mark) for mark in description.marks],
+        "marks": [mark._asdict() for mark in description.marks],
         "dashes": {role: look.dash for role, look in LOOKS.items()},
         "widths": {role: look.width for role, look in LOOKS.items()},
         "flows": [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from .journeys import FlowPackets
 from .tables import Packets
 
 
-@dataclass
-class TcpEvents:
+class TcpEvents(NamedTuple):
     """Events of a TCP flow's data, seen from the sender; times in ns, ascending; offsets in bytes."""
 
     sent_ns: np.ndarray
