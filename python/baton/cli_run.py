@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
+import os
 import sys
 import threading
 from collections.abc import Sequence
@@ -121,6 +122,8 @@ def execute(scenario: Scenario, options: RunOptions, out: Path) -> Result:
     """Runs the scenario with a progress line. Ctrl-C ends the run early; the result then says that it is not
     complete."""
     refuse_existing(out, options.force)
+    # The report needs no linear algebra, for which numpy's library starts a thread on each core, which waits busily.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A short run is over before these imports, which go on beside it.
     importing = threading.Thread(target=_import_report, name="import report")
     importing.start()
