@@ -1,7 +1,5 @@
 """Links of a radio network by their cells: `radio.c01.aircraft` is `c01`."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any, NamedTuple
@@ -15,7 +13,7 @@ class CellNames(NamedTuple):
     twice: frozenset[str]
 
     @classmethod
-    def of(cls, summary: dict[str, Any]) -> CellNames:
+    def of(cls, summary: dict[str, Any]) -> "CellNames":
         """Returns the names of the run with this summary."""
         radios = summary.get("radios") or []
         cells = Counter(cell["cell"] for radio in radios for cell in radio["cells"])

@@ -1,7 +1,5 @@
 """`baton run`: from the command line to the report's path."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import itertools
@@ -12,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from baton import classes, expect, verdicts
+from baton import Result, Scenario, classes, expect, verdicts
 from baton.errors import InputError
 from baton.own_files import refuse_strangers
 from baton.progress import progress
@@ -20,7 +18,7 @@ from baton.shipped import scenario_path
 from baton.summary import Json, skeleton
 
 if TYPE_CHECKING:
-    from baton import Result, Scenario, junit
+    from baton import junit
 
 EXPECTATION_FAILED = 3
 INTERRUPTED = 130
@@ -94,8 +92,6 @@ def load(
     python: classes.Permission = "look",
 ) -> tuple[Scenario, list[expect.Expectation]]:
     """Reads a scenario, for a live run if asked, and all expectations on it, and warns of probable mistakes."""
-    from baton import Scenario
-
     classes.permit(python)
     scenario = Scenario.load(scenario_path(given), overrides, live=live)
     for warning in scenario.warnings:
@@ -112,7 +108,6 @@ def with_handovers(given: str, overrides: list[str], handovers: Sequence[str]) -
     """Returns the overrides, and one for the timetable if the command line asks for handovers. Raises `InputError`."""
     if not handovers:
         return overrides
-    from baton import Scenario
     from baton.handover_spec import timetable_override
 
     return [*overrides, timetable_override(Scenario.load(scenario_path(given), overrides, live=True), handovers)]
@@ -194,7 +189,7 @@ def try_junit(path: Path) -> None:
         raise InputError(f"{path}: cannot write the JUnit file: {error.strerror}") from error
 
 
-def write_junit(path: Path, suites: Sequence[junit.Suite]) -> None:
+def write_junit(path: Path, suites: "Sequence[junit.Suite]") -> None:
     """Writes the JUnit file. Raises `InputError` if it cannot be written."""
     from baton import junit
 

@@ -8,8 +8,6 @@ bits per second); true counts as 1, false as 0. A quantity without a value, such
 did not end, fails every expectation.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import re
@@ -58,7 +56,7 @@ class Expectation(NamedTuple):
     value: float
 
     @staticmethod
-    def parse(text: str) -> Expectation:
+    def parse(text: str) -> "Expectation":
         """Reads an expectation. Raises `ExpectationError`."""
         form = _FORM.fullmatch(text)
         if form is None or not _PATH.fullmatch(form[1]):
@@ -69,7 +67,7 @@ class Expectation(NamedTuple):
         path = tuple(form[1].replace("[", ".").replace("]", "").split("."))
         return Expectation(text.strip(), path, form[2], _number(text, form[3]))
 
-    def check(self, summary: Json) -> Outcome:
+    def check(self, summary: Json) -> "Outcome":
         """Compares with a summary. Raises `ExpectationError` for a path that no summary has."""
         measured: Any = summary
         for depth, segment in enumerate(self.path):

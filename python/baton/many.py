@@ -1,7 +1,5 @@
 """Many flows and handovers in few rows: one for each class, which the scenario writes as one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -20,7 +18,7 @@ class Spread(NamedTuple):
     largest: float | None
 
     @classmethod
-    def of(cls, values: Iterable[float | None]) -> Spread:
+    def of(cls, values: Iterable[float | None]) -> "Spread":
         """Returns percentiles of nearest rank, which are measured values."""
         known = sorted(value for value in values if value is not None)
         if not known:

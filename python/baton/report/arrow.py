@@ -1,7 +1,5 @@
 """Columns of tables as numpy arrays."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Description of each flow's panels, made for the page, or one by one for printed figures."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from baton.cells import CellNames

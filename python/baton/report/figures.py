@@ -3,8 +3,6 @@
 The page and printed figures are drawn from this one description, so that they agree.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Events at each handover: marks for the panels and the rows of the table."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from baton import losses

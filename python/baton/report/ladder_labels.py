@@ -1,7 +1,5 @@
 """Places of the labels in a message sequence chart: each where it covers the fewest arrows and other labels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The content of message sequence charts: the signalling of each handover."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Radio networks on a map, as plain data: cells, the tracks of mobiles by serving cell, and where handovers began."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Segments, ACKs and losses as byte offsets, from the packet table, for a time-sequence diagram."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

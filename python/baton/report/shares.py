@@ -4,8 +4,6 @@ Of too many packets, it takes every nth, and all that matter. Of too long series
 lowest and the highest value of equal stretches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 

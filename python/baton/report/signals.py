@@ -1,7 +1,5 @@
 """The table of signals: sender, receiver and time of each message."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ any common kind of colour vision, with grey for what is context; the second of e
 Roles that share a panel also differ in shape or dash, so that a greyscale print can be read.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 
