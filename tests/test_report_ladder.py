@@ -108,7 +108,7 @@ def test_a_run_without_signals_has_no_charts():
 
 def test_the_drawing_goes_down_with_time_and_crosses_what_is_lost():
     (ladder,) = charts()
-    ladder.messages[0].details = "<prefix>"
+    ladder.messages[0] = ladder.messages[0]._replace(details="<prefix>")
     text = drawing(ladder)
     ends = r'<line x1="(\d+)" y1="([\d.]+)" x2="(\d+)" y2="([\d.]+)"( stroke-dash)?'
     lines = re.findall(rf'<g class="(\w+)"><title>[^<]*</title>{ends}', text)

@@ -21,16 +21,23 @@ flows = [{ name = "download", from = "server", to = "laptop" }]
 #: Never needed by a command on one run, in a pipe, without a figure to print.
 OTHERS = {"matplotlib", "pandas", "plotly", "pyarrow", "pydantic", "rich", "scipy", "typer", "xml"}
 OTHERS |= {"baton.live", "baton.compare"}
+#: Needed by a run that is live or has recordings, or at a terminal.
+SELDOM = {"base64", "bz2", "csv", "gzip", "hashlib", "lzma", "shlex", "shutil", "baton.live_words"}
 #: Needed by the report alone.
 REPORT = {"numpy", "baton.report"}
-#: Notes the modules and the bytes that were compressed at once.
-PROBE = """import atexit, sys, zlib
+#: Notes the modules, the bytes that were compressed at once, the texts that the command compiled, and the threads that
+#: are left at the end.
+PROBE = """import atexit, builtins, os, sys, zlib
 from pathlib import Path
 compress, sizes = zlib.compress, []
 zlib.compress = lambda raw, level: sizes.append(len(raw)) or compress(raw, level)
 atexit.register(lambda: Path("modules").write_text("\\n".join(sys.modules)))
+atexit.register(lambda: Path("threads").write_text(" ".join(os.listdir("/proc/self/task"))))
 atexit.register(lambda: Path("compressed").write_text(" ".join(map(str, sizes))))
+atexit.register(lambda: Path("texts").write_text("\\n".join(texts)))
 from baton.cli import main
+compiled, texts = compile, []
+builtins.compile = lambda text, *rest, **named: texts.append(str(text)) or compiled(text, *rest, **named)
 main()
 """
 #: Bytes of a column of this scenario's run are fewer, those of plotly's script more.
@@ -63,7 +70,19 @@ def test_a_run_imports_what_its_report_needs(folder: Path) -> None:
     said, modules = imported(folder, "run", "short.toml", "--expect", "flows.download.longest_stall_s < 2")
     assert "holds" in said
     assert (folder / "results/short-1/report.html").exists()
-    assert not modules & OTHERS
+    assert not modules & (OTHERS | SELDOM)
+
+
+def test_no_annotation_is_compiled(folder: Path) -> None:
+    imported(folder, "run", "short.toml")
+    of_toml = {"NestedDict", "Flags"}  # the reader of TOML has annotations that are texts
+    assert set((folder / "texts").read_text(encoding="utf-8").splitlines()) <= of_toml
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="numpy starts a thread for each core but the first")
+def test_no_thread_waits_for_linear_algebra(folder: Path) -> None:
+    imported(folder, "run", "short.toml")
+    assert len((folder / "threads").read_text(encoding="utf-8").split()) == 1
 
 
 def test_a_page_carries_the_drawing_library_as_the_build_packed_it(folder: Path) -> None:

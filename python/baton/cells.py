@@ -1,15 +1,11 @@
 """Links of a radio network by their cells: `radio.c01.aircraft` is `c01`."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class CellNames:
+class CellNames(NamedTuple):
     """Names of links as people call them: a link to a cell by the cell, preceded by its network where two have such a
     cell."""
 
@@ -17,7 +13,7 @@ class CellNames:
     twice: frozenset[str]
 
     @classmethod
-    def of(cls, summary: dict[str, Any]) -> CellNames:
+    def of(cls, summary: dict[str, Any]) -> "CellNames":
         """Returns the names of the run with this summary."""
         radios = summary.get("radios") or []
         cells = Counter(cell["cell"] for radio in radios for cell in radio["cells"])

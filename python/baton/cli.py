@@ -551,6 +551,7 @@ app.add_command(Later("air-traffic", "baton.air_traffic", "Tracks of many aircra
 
 def main() -> None:
     """Runs a command and ends with its exit status: the entry point."""
+    gc.set_threshold(50_000)  # what imports make stays: looking for cycles in it so often takes 2 % of a short run
     arguments = sys.argv[1:] or ["--help"]
     closed = streams.prepare()
     try:

@@ -1,18 +1,16 @@
 """`baton run`: from the command line to the report's path."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import itertools
+import os
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from baton import classes, expect, verdicts
+from baton import Result, Scenario, classes, expect, verdicts
 from baton.errors import InputError
 from baton.own_files import refuse_strangers
 from baton.progress import progress
@@ -20,14 +18,13 @@ from baton.shipped import scenario_path
 from baton.summary import Json, skeleton
 
 if TYPE_CHECKING:
-    from baton import Result, Scenario, junit
+    from baton import junit
 
 EXPECTATION_FAILED = 3
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True)
-class Captures:
+class Captures(NamedTuple):
     """Requested captures; `interfaces` and `snap_length` imply `pcap`."""
 
     pcap: bool = False
@@ -35,8 +32,7 @@ class Captures:
     snap_length: int | None = None
 
 
-@dataclass(frozen=True)
-class RunOptions:
+class RunOptions(NamedTuple):
     """Options of `baton run`, as given."""
 
     scenario: str
@@ -96,8 +92,6 @@ def load(
     python: classes.Permission = "look",
 ) -> tuple[Scenario, list[expect.Expectation]]:
     """Reads a scenario, for a live run if asked, and all expectations on it, and warns of probable mistakes."""
-    from baton import Scenario
-
     classes.permit(python)
     scenario = Scenario.load(scenario_path(given), overrides, live=live)
     for warning in scenario.warnings:
@@ -114,7 +108,6 @@ def with_handovers(given: str, overrides: list[str], handovers: Sequence[str]) -
     """Returns the overrides, and one for the timetable if the command line asks for handovers. Raises `InputError`."""
     if not handovers:
         return overrides
-    from baton import Scenario
     from baton.handover_spec import timetable_override
 
     return [*overrides, timetable_override(Scenario.load(scenario_path(given), overrides, live=True), handovers)]
@@ -124,6 +117,8 @@ def execute(scenario: Scenario, options: RunOptions, out: Path) -> Result:
     """Runs the scenario with a progress line. Ctrl-C ends the run early; the result then says that it is not
     complete."""
     refuse_existing(out, options.force)
+    # The report needs no linear algebra, for which numpy's library starts a thread on each core, which waits busily.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A short run is over before these imports, which go on beside it.
     importing = threading.Thread(target=_import_report, name="import report")
     importing.start()
@@ -194,7 +189,7 @@ def try_junit(path: Path) -> None:
         raise InputError(f"{path}: cannot write the JUnit file: {error.strerror}") from error
 
 
-def write_junit(path: Path, suites: Sequence[junit.Suite]) -> None:
+def write_junit(path: Path, suites: "Sequence[junit.Suite]") -> None:
     """Writes the JUnit file. Raises `InputError` if it cannot be written."""
     from baton import junit
 

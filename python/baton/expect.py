@@ -8,14 +8,11 @@ bits per second); true counts as 1, false as 0. A quantity without a value, such
 did not end, fails every expectation.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from baton.errors import InputError, nearest
 from baton.summary import Json
@@ -43,15 +40,13 @@ class ExpectationError(InputError):
     """An expectation that cannot be read, or that asks for something a run does not measure."""
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(NamedTuple):
     """Absence of a value to compare: a list with fewer entries than an expectation asks for, or no such flow."""
 
     why: str
 
 
-@dataclass(frozen=True)
-class Expectation:
+class Expectation(NamedTuple):
     """A condition on the summary of a run."""
 
     text: str
@@ -61,7 +56,7 @@ class Expectation:
     value: float
 
     @staticmethod
-    def parse(text: str) -> Expectation:
+    def parse(text: str) -> "Expectation":
         """Reads an expectation. Raises `ExpectationError`."""
         form = _FORM.fullmatch(text)
         if form is None or not _PATH.fullmatch(form[1]):
@@ -72,7 +67,7 @@ class Expectation:
         path = tuple(form[1].replace("[", ".").replace("]", "").split("."))
         return Expectation(text.strip(), path, form[2], _number(text, form[3]))
 
-    def check(self, summary: Json) -> Outcome:
+    def check(self, summary: Json) -> "Outcome":
         """Compares with a summary. Raises `ExpectationError` for a path that no summary has."""
         measured: Any = summary
         for depth, segment in enumerate(self.path):
@@ -114,8 +109,7 @@ class Expectation:
         )
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """An expectation and its measured value."""
 
     expectation: Expectation

@@ -1,11 +1,8 @@
 """Many flows and handovers in few rows: one for each class, which the scenario writes as one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 # From more flows or handovers on, those of a class share a row; of those in none, so many are listed.
 MOST_ROWS = 20
@@ -13,8 +10,7 @@ MOST_ROWS = 20
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """Median, 95th percentile and largest of some values; `None` without values."""
 
     median: float | None
@@ -22,7 +18,7 @@ class Spread:
     largest: float | None
 
     @classmethod
-    def of(cls, values: Iterable[float | None]) -> Spread:
+    def of(cls, values: Iterable[float | None]) -> "Spread":
         """Returns percentiles of nearest rank, which are measured values."""
         known = sorted(value for value in values if value is not None)
         if not known:
@@ -30,8 +26,7 @@ class Spread:
         return cls(*(known[math.ceil(share * len(known)) - 1] for share in (0.5, 0.95, 1.0)))
 
 
-@dataclass(frozen=True)
-class FlowClass:
+class FlowClass(NamedTuple):
     """The flows of a class together."""
 
     name: str
@@ -58,8 +53,7 @@ class FlowClass:
         return Spread.of(flow.get("longest_stall_s") for flow in self.flows)
 
 
-@dataclass(frozen=True)
-class Fleet:
+class Fleet(NamedTuple):
     """The handovers of all mobiles that are written as one."""
 
     name: str

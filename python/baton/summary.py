@@ -241,21 +241,21 @@ Handover = TypedDict(
     {
         "at_s": Annotated[float, "Time at which it began"],
         "announced_s": Annotated[
-            "float | None", "Time at which the old link announced that it would go down; null if it did not"
+            float | None, "Time at which the old link announced that it would go down; null if it did not"
         ],
         "mobile": Annotated[str, "Name of the mobile"],
         "mobile_class": Annotated[str, "The mobile in the scenario; only of one of several, which a `count` makes"],
-        "from": Annotated["str | None", "Old access link; null for none"],
-        "to": Annotated["str | None", "New access link; null for none"],
+        "from": Annotated[str | None, "Old access link; null for none"],
+        "to": Annotated[str | None, "New access link; null for none"],
         "kind": Annotated[str, "`soft` or `hard`"],
         "completed_s": Annotated[
-            "float | None", "Time at which the new link came into use; null if the run ended before"
+            float | None, "Time at which the new link came into use; null if the run ended before"
         ],
         "active": Annotated[
             bool, "True if a flow of the mobile that had begun before it was complete sent anything after it began"
         ],
-        "old_rate_bps": Annotated["int | None", "Rate at which the old link carries full packets to the mobile"],
-        "new_rate_bps": Annotated["int | None", "The same of the new link"],
+        "old_rate_bps": Annotated[int | None, "Rate at which the old link carries full packets to the mobile"],
+        "new_rate_bps": Annotated[int | None, "The same of the new link"],
         "lost_packets": Annotated[int, "Packets lost with the old link or with its queue"],
         "flows": Annotated[list[HandoverFlow], "The mobile's flows, from this handover to the next"],
     },
@@ -461,8 +461,8 @@ class Live(TypedDict):
 ObservedFlow = TypedDict(
     "ObservedFlow",
     {
-        "from": Annotated["str | None", "Node that sends the bulk of the data"],
-        "to": Annotated["str | None", "Node to which it goes; null if nothing has come to it"],
+        "from": Annotated[str | None, "Node that sends the bulk of the data"],
+        "to": Annotated[str | None, "Node to which it goes; null if nothing has come to it"],
         "five_tuple": Annotated[str, "Protocol, and both ends with their ports, first the one that spoke first"],
         "reordered": Annotated[int, "Packets of both directions that came after a younger one of their direction"],
         "reverse_bytes": Annotated[int, "Payload bytes delivered against the main direction"],
@@ -471,11 +471,11 @@ ObservedFlow = TypedDict(
             int, "Ranges of streams too many to be remembered; with any, counts of new segments are not exact"
         ],
         "data_from_bytes": Annotated[
-            "int | None", "Payload from which a datagram of the main direction counted as new data; null over TCP"
+            int | None, "Payload from which a datagram of the main direction counted as new data; null over TCP"
         ],
         "moves": Annotated[int, "Times that a connection ID showed a QUIC client at another address or port"],
         "may_continue": Annotated[
-            "str | None",
+            str | None,
             "Flow whose QUIC connection this may be after a move, under an ID that nobody could see; else null",
         ],
     },

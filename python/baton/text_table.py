@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 GAP = "  "
 # A file or a pipe has no width: hardly anything is folded there.
@@ -15,14 +13,15 @@ WIDTH_WITHOUT_TERMINAL = 160
 LEAST_WIDTH = 8
 
 
-@dataclass
 class Column:
-    """A column: its heading and its cells."""
+    """A column: its heading and its cells.
 
-    heading: str
-    is_text: bool
-    """Text is on the left and folds where the line is too short; numbers are on the right and do not."""
-    cells: list[str] = field(default_factory=list)
+    Text is on the left and folds where the line is too short; numbers are on the right and do not.
+    """
+
+    def __init__(self, heading: str, is_text: bool) -> None:
+        self.heading, self.is_text = heading, is_text
+        self.cells: list[str] = []
 
     @property
     def width(self) -> int:
@@ -43,7 +42,7 @@ class Table:
             column.cells.append(cell)
 
     def __str__(self) -> str:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+        width = _width()
         return "\n".join([*([self.title] if self.title else []), "", *self.lines(width), "", *self._below(width)])
 
     def lines(self, width: int) -> list[str]:
@@ -84,6 +83,15 @@ class Table:
         """Returns the caption, no wider than the table."""
         widest = sum(self._widths(width - 1)) + len(GAP) * (len(self.columns) - 1) + 2
         return [part for line in self.caption.split("\n") for part in textwrap.wrap(line, widest)]
+
+
+def _width() -> int:
+    """Returns the width of the terminal, or of a file or a pipe."""
+    if not sys.stdout.isatty():
+        return WIDTH_WITHOUT_TERMINAL
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def _folded(cell: str, width: int) -> list[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import shutil
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -64,6 +62,8 @@ def copy_recording(source: Path, target: Path, sha256: str) -> None:
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         staged = target.with_name(f".partial-{target.name}")
+        import shutil
+
         shutil.copyfile(source, staged)
         if sha256_of(staged) != sha256:
             staged.unlink()
@@ -90,6 +90,8 @@ def make_portable(folder: Path, file: Path, scenario: Scenario) -> None:
 
 def sha256_of(file: Path) -> str:
     """Returns SHA-256 of a file's content (FIPS 180-4), in hexadecimal."""
+    import hashlib
+
     digest = hashlib.sha256()
     with file.open("rb") as content:
         while chunk := content.read(1 << 20):

@@ -54,7 +54,7 @@ def describe(comparison: Comparison) -> Description:
     for pair in comparison.pairs:
         both = [(one, pair.a), (other, pair.b)]
         flows.append(FlowFigure(pair.name, pair.transport, [*_panels(pair, both)], own_marks(found, pair.a)))
-    return Description(duration, found, flows)
+    return Description(duration, found, flows, [], [])
 
 
 def _panels(pair: FlowPair, both: list[Flow]) -> Iterator[Panel]:
@@ -134,11 +134,15 @@ def _marks(comparison: Comparison, duration_s: float, name: str) -> list[Mark]:
     """Returns marks of both runs' handovers; one that both have within a millisecond is marked once."""
     found = marks(comparison.a.summary, duration_s)
     for mark in marks(comparison.b.summary, duration_s):
-        twins = [other for other in found if other.label == mark.label and abs(other.at_s - mark.at_s) < 1e-3]
-        if twins:
-            twins[0].from_s = min(twins[0].from_s, mark.from_s)
-            twins[0].to_s = max(twins[0].to_s, mark.to_s)
+        twins = (
+            place
+            for place, other in enumerate(found)
+            if other.label == mark.label and abs(other.at_s - mark.at_s) < 1e-3
+        )
+        place = next(twins, None)
+        if place is None:
+            found.append(mark._replace(label=f"{name}: {mark.label}"))
         else:
-            mark.label = f"{name}: {mark.label}"
-            found.append(mark)
+            twin = found[place]
+            found[place] = twin._replace(from_s=min(twin.from_s, mark.from_s), to_s=max(twin.to_s, mark.to_s))
     return sorted(found, key=lambda mark: mark.at_s)

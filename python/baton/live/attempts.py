@@ -42,7 +42,7 @@ def attempt(test: LiveTest, seed: int, folder: Path) -> Attempted:
         if not found:
             break
         doubts += found
-        test = replace(test, options=replace(test.options, run=replace(test.options.run, force=True)))
+        test = replace(test, options=replace(test.options, run=test.options.run._replace(force=True)))
     return Attempted(result, doubts, counts=not found)
 
 

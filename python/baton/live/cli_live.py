@@ -51,9 +51,9 @@ def write_report(folder: Path) -> Path:
     from baton import report
 
     run = report.read_run(folder)
-    text = report.page(run, report.describe(run))
+    page = report.page(run, report.describe(run))
     with as_invoker():
-        return report.write_page(folder / "report.html", text)
+        return report.write_page(folder / "report.html", page)
 
 
 def show(result: LiveResult, report: Path, handovers: Wanted, *, as_json: bool) -> None:

@@ -97,7 +97,7 @@ def run(options: LiveOptions, repetitions: int, least_share: float) -> int:
     common = options.run
     over = [OverRepetitions.parse(text) for text in common.expectations if OverRepetitions.is_one(text)]
     single = [text for text in common.expectations if not OverRepetitions.is_one(text)]
-    test = LiveTest.load(replace(options, run=replace(common, expectations=single)))
+    test = LiveTest.load(replace(options, run=common._replace(expectations=single)))
     test.check_names([each.inner for each in over])
     over.insert(0, OverRepetitions.passing(least_share))
     out = common.out or Path("results") / f"{test.scenario.name}-live-{test.seed}-x{repetitions}"
@@ -153,7 +153,7 @@ def write(out: Path, found: Repetitions, junit_file: Path | None) -> None:
     with as_invoker(junit_file):
         out.mkdir(parents=True, exist_ok=True)
         (out / "repetitions.json").write_text(json.dumps(found.to_json(), indent=1) + "\n", encoding="utf-8")
-        report.write_page(out / "report.html", text)
+        report.write_page(out / "report.html", text.encode())
         if junit_file is not None:
             together = junit.Suite(found.name, 0.0, [junit.case_of(outcome) for outcome in found.outcomes])
             single = (suite(f"{found.name} {each.number}", each.result) for each in found.every)

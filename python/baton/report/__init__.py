@@ -24,11 +24,11 @@ def write(folder: Path) -> Path:
     return write_page(folder / "report.html", page(run, describe(run)))
 
 
-def write_page(file: Path, text: str) -> Path:
+def write_page(file: Path, page: bytes) -> Path:
     """Writes a page completely or not at all, and returns its path. Raises `OSError`."""
     staged = file.with_name(f".partial-{file.name}")
     try:
-        staged.write_text(text, encoding="utf-8")
+        staged.write_bytes(page)
         return staged.replace(file)
     except OSError as error:
         staged.unlink(missing_ok=True)

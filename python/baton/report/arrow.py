@@ -1,16 +1,13 @@
 """Columns of tables as numpy arrays."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from baton._baton import Column
 
 
-@dataclass
-class Names:
+class Names(NamedTuple):
     """A column of few distinct strings: a code for each row and the strings; -1 is null."""
 
     codes: np.ndarray

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import hashlib
-import io
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +9,7 @@ import numpy as np
 
 from baton.sweep.units import numbers
 from baton.toml import loads
+from baton.travel import sha256_of
 
 from .tables import Run
 
@@ -79,7 +76,7 @@ class Capacities:
         sha256 = (self._run.manifest.get("traces") or {}).get(name)
         for path in (folder / name for folder in folders):
             fits = sha256 and path.is_file() and path.stat().st_size <= MOST_BYTES
-            if fits and hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
+            if fits and sha256_of(path) == sha256:
                 return path
         return None
 
@@ -93,6 +90,8 @@ def _text(path: Path) -> str:
     """Returns the text of a recording, which gzip may have compressed. Raises `ValueError` for more than is drawn."""
     content = path.read_bytes()
     if content.startswith(b"\x1f\x8b"):
+        import gzip
+
         with gzip.open(path) as file:
             content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
@@ -113,6 +112,9 @@ def _opportunities(path: Path) -> tuple[np.ndarray, np.ndarray]:
 def _rates(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Returns times, the end among them, and the bits that could have passed until then at rates that hold until the
     next."""
+    import csv
+    import io
+
     table = csv.DictReader(io.StringIO(_text(path), newline=""))
     rows = [(float(row["time_s"]), float(row["rate_bps"])) for row in table if row.get("rate_bps")]
     if len(rows) < 2:

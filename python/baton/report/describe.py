@@ -1,8 +1,6 @@
 """Description of each flow's panels, made for the page, or one by one for printed figures."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from baton.cells import CellNames
 
@@ -18,8 +16,7 @@ Queues = dict[tuple[str, str], Trace]
 NO_PACKETS = "Packets were not recorded (packets = false in the scenario's [record]), so this diagram is missing."
 
 
-@dataclass(frozen=True)
-class FlowPanels:
+class FlowPanels(NamedTuple):
     """The panels of a flow, each made when it is asked for."""
 
     run: Run

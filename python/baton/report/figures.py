@@ -3,9 +3,8 @@
 The page and printed figures are drawn from this one description, so that they agree.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,8 +50,7 @@ class Panel:
     """The quantity of the other axis where that is not the time of the run; in seconds, which traces hold as ns."""
 
 
-@dataclass
-class FlowFigure:
+class FlowFigure(NamedTuple):
     """All panels of one flow."""
 
     name: str
@@ -62,15 +60,14 @@ class FlowFigure:
     """Places of the handovers that are drawn with it: those of its mobile."""
 
 
-@dataclass
-class Description:
+class Description(NamedTuple):
     """Description of everything that a report draws."""
 
     duration_s: float
     marks: list[Mark]
     flows: list[FlowFigure]
-    ladders: list[Ladder] = field(default_factory=list)
-    maps: list[Map] = field(default_factory=list)
+    ladders: list[Ladder]
+    maps: list[Map]
 
 
 def link_roles(run: Run) -> dict[str, str]:

@@ -1,16 +1,12 @@
 """Events at each handover: marks for the panels and the rows of the table."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from baton import losses
 from baton.cells import CellNames
 
 
-@dataclass
-class Mark:
+class Mark(NamedTuple):
     """A handover in the panels. With `outage` nothing passed from its beginning to its completion.
 
     A close-up shows the stretch from `from_s` to `to_s`, in which its effects are visible.
@@ -61,8 +57,7 @@ def links_moved_between(summary: dict[str, Any], flow: str) -> set[str]:
     return {str(each[end]) for each in met for end in ("from", "to") if each.get(end)}
 
 
-@dataclass
-class HandoverRow:
+class HandoverRow(NamedTuple):
     """A row of the table: a handover as one flow met it. `None` means not measured or not reached."""
 
     number: int

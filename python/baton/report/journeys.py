@@ -1,8 +1,7 @@
 """Packets on their way: the rows of the packet table with a packet's first link, its last one, its loss."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,8 +9,7 @@ from .arrow import Names
 from .tables import Packets
 
 
-@dataclass
-class PacketIndex:
+class PacketIndex(NamedTuple):
     """Index of the packet table for all flows at once."""
 
     packets: Packets
@@ -24,7 +22,7 @@ class PacketIndex:
     rows: dict[str, np.ndarray]  # of each flow, ascending
 
     @classmethod
-    def of(cls, packets: Packets) -> PacketIndex:
+    def of(cls, packets: Packets) -> "PacketIndex":
         """Reads the whole table once. Rows ascend in the time of sending."""
         first, last = _first_and_last(packets.numbers["packet"])
         fate, direction = packets.names["fate"], packets.names["direction"]
@@ -46,7 +44,7 @@ class FlowPackets:
     """Packets of the other end."""
 
     @classmethod
-    def of(cls, index: PacketIndex, flow: str) -> FlowPackets:
+    def of(cls, index: PacketIndex, flow: str) -> "FlowPackets":
         """Returns the packets of the flow with this name; none if it has no rows."""
         rows = index.rows.get(flow, np.zeros(0, np.int64))
         sender = _data_sender(index, rows)

@@ -1,11 +1,9 @@
 """Places of the labels in a message sequence chart: each where it covers the fewest arrows and other labels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 # Of a letter of a label, on average, in pixels; and from one looked-at point of a label to the next.
 LETTER, STEP = 5.6, 6.0
@@ -21,8 +19,7 @@ OVER_ARROW, OVER_LABEL, LOW, SHORT, ASIDE = 1.0, 3.0, 0.4, 1.5, 2.0
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """An arrow."""
 
     x1: float
@@ -50,8 +47,7 @@ class Line:
         return math.hypot(point[0] - x, point[1] - y)
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A label beside an arrow: its middle there, the baseline's distance from it, and its number of letters."""
 
     middle: Point
@@ -70,12 +66,12 @@ class Place:
         return [(x + a * math.cos(angle), y + a * math.sin(angle)) for a in along]
 
 
-@dataclass
 class Labels:
     """The arrows of a chart, and the labels placed so far."""
 
-    lines: list[Line]
-    taken: list[Point] = field(default_factory=list)
+    def __init__(self, lines: list[Line]) -> None:
+        self.lines = lines
+        self.taken: list[Point] = []
 
     def keep_free(self, x: float, y: float, letters: int) -> None:
         """Reserves room for a label of this many letters that begins here."""

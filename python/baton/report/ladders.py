@@ -1,10 +1,8 @@
 """The content of message sequence charts: the signalling of each handover."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from baton.cells import CellNames
 
@@ -23,8 +21,7 @@ PERIODIC = ("Router Advertisement", "Agent Advertisement")
 MEASURED = ("POW_REP", "SIB", "ACB and STB", "Link_Parameters_Report")
 
 
-@dataclass
-class Message:
+class Message(NamedTuple):
     """An arrow from one line to another; `lost` says why it did not arrive. Lines are places in `Ladder.nodes`."""
 
     sender: int
@@ -37,8 +34,7 @@ class Message:
     lost: str = ""
 
 
-@dataclass
-class Event:
+class Event(NamedTuple):
     """A mark on one line: `link` or `agent` by its source; `under way` for a message without an end."""
 
     node: int
@@ -122,7 +118,7 @@ def _ladder(ladder: Ladder, chosen: Sequence[Signal], names: CellNames) -> Ladde
         if signal.name in PERIODIC + MEASURED:
             # Times do not tell one from another, nor what was measured.
             said = "" if signal.name in MEASURED else signal.details
-            alike = replace(signal, sent_ns=0, decided_ns=None, details=said)
+            alike = signal._replace(sent_ns=0, decided_ns=None, details=said)
             if alike in told:
                 ladder.repeated += 1
                 continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from baton.live_words import decisions_text, lateness_text, program_text, server_failure
 from baton.summary import Json
 
 
@@ -13,6 +12,8 @@ def live_banners(summary: Json) -> Iterator[tuple[str, str]]:
     live = summary.get("live")
     if not live:
         return
+    from baton.live_words import decisions_text, lateness_text, program_text, server_failure
+
     trust = "to be trusted" if live["trusted"] else "NOT to be trusted"
     what = f"Live: in real time between hosts of Linux {live['kernel']}; {trust}. Lateness of events:"
     yield "note", f"{what} {lateness_text(live['lateness'])}."

@@ -1,11 +1,9 @@
 """Radio networks on a map, as plain data: cells, the tracks of mobiles by serving cell, and where handovers began."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from baton.cells import CellNames
 from baton.summary import Json
@@ -23,28 +21,25 @@ NO_CELL = "total"
 Point = tuple[float, float]
 
 
-@dataclass
-class Circle:
+class Circle(NamedTuple):
     """A cell: its middle and its radius in km."""
 
     name: str
     role: str
     middle: Point
     radius_km: float
-    mobiles: list[float] = field(default_factory=list)
+    mobiles: list[float]
     """Mean number of mobiles in it, in equal stretches of the run."""
 
 
-@dataclass
-class Move:
+class Move(NamedTuple):
     """Places of a mobile while it exists, with their times in s."""
 
     mobile: str
     places: list[tuple[float, Point]]
 
 
-@dataclass
-class Stretch:
+class Stretch(NamedTuple):
     """A part of a track on which one cell served; `cell` is empty if none did, or another network."""
 
     cell: str
@@ -52,16 +47,14 @@ class Stretch:
     points: list[Point]
 
 
-@dataclass
-class Way:
+class Way(NamedTuple):
     """A mobile's track."""
 
     mobile: str
     stretches: list[Stretch]
 
 
-@dataclass
-class Turn:
+class Turn(NamedTuple):
     """Place of a mobile when a handover began. The number is the one in the table of handovers."""
 
     number: int
@@ -69,16 +62,15 @@ class Turn:
     at: Point
 
 
-@dataclass
-class Map:
+class Map(NamedTuple):
     """A network in plan view: km east and north of the middle of its cells."""
 
     title: str
     cells: list[Circle]
     ways: list[Way]
-    turns: list[Turn] = field(default_factory=list)
-    moves: list[Move] = field(default_factory=list)
-    stretch_s: float = 0.0
+    turns: list[Turn]
+    moves: list[Move]
+    stretch_s: float
     """Length of a stretch of the cells' loads."""
 
     def bounds(self) -> tuple[Point, Point]:
@@ -116,7 +108,7 @@ def _map(radio: Json, summary: Json) -> Map:
         Move(each["mobile"], [(place["at_s"], _point(place, origin)) for place in each["track"]])
         for each in radio["aircraft"]
     ]
-    drawn = Map(radio["link"], circles, [], moves=moves, stretch_s=cells[0].get("load", {}).get("stretch_s", 0.0))
+    drawn = Map(radio["link"], circles, [], [], moves, cells[0].get("load", {}).get("stretch_s", 0.0))
     listed, names = list(enumerate(handovers_in_order(summary), start=1)), CellNames.of(summary)
     for aircraft in radio["aircraft"][:MOST_WAYS]:
         track, mobile = aircraft["track"], aircraft["mobile"]

@@ -34,7 +34,7 @@ MOST_FILES = 20
 SCRIPTS = ("decode.js", "page.js", "detail.js", "panel.js", "map.js", "report.js")
 
 
-def page(run: Run, description: Description) -> str:
+def page(run: Run, description: Description) -> bytes:
     """Returns the whole report as one HTML document."""
     parts = {
         "title": html.escape(str(run.summary.get("scenario") or run.manifest.get("scenario") or run.folder.name)),
@@ -54,7 +54,7 @@ def page(run: Run, description: Description) -> str:
     return assemble(parts, description)
 
 
-def assemble(parts: dict[str, str], description: Description) -> str:
+def assemble(parts: dict[str, str], description: Description) -> bytes:
     """Assembles a page from its parts, which are HTML, and the diagrams."""
     store = ColumnStore()
     parts = {"happened": "", "files": ""} | parts
@@ -68,25 +68,32 @@ def embedded(data: dict[str, Any]) -> str:
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
-def fill(template: str, parts: dict[str, str], scripts: Sequence[str], store: ColumnStore) -> str:
-    """Fills a template with its parts, style, scripts, packed columns and the drawing library."""
+def fill(template: str, parts: dict[str, str], scripts: Sequence[str], store: ColumnStore) -> bytes:
+    """Fills a template with its parts, style, scripts, packed columns and the drawing library.
+
+    Encodes each part by itself: as one text, the page would take two bytes for every letter of the library.
+    """
     drawn = {
         "columns": "\n".join(f'<script type="text/plain" id="c{n}">{t}</script>' for n, t in enumerate(store.texts)),
         "plotly": drawing_library(),
         "script": "\n".join(asset(name) for name in scripts),
     }
-    return filled(template, parts | drawn)
+    return b"".join(piece.encode() for piece in _pieces(template, parts | drawn))
 
 
 def filled(template: str, parts: dict[str, str]) -> str:
     """Fills a template with its parts and the style."""
+    return "".join(_pieces(template, parts))
+
+
+def _pieces(template: str, parts: dict[str, str]) -> list[str]:
     parts = parts | {"style": asset("report.css").replace("/* looks */", look_variables())}
     pieces = asset(template).split("{{")
     out = [pieces[0]]
     for piece in pieces[1:]:
         name, _, rest = piece.partition("}}")
         out += [parts[name], rest]
-    return "".join(out)
+    return out
 
 
 def facts(entries: list[tuple[str, str]]) -> str:
@@ -135,7 +142,7 @@ def _data(description: Description, store: ColumnStore) -> dict[str, Any]:
 
     return {
         "duration": description.duration_s,
-        "marks": [vars(mark) for mark in description.marks],
+        "marks": [mark._asdict() for mark in description.marks],
         "dashes": {role: look.dash for role, look in LOOKS.items()},
         "widths": {role: look.width for role, look in LOOKS.items()},
         "flows": [
@@ -223,4 +230,4 @@ def drawing_library() -> str:
 
 def asset(name: str) -> str:
     """Returns a file of the pages: a style, a script or a template."""
-    return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")
+    return (Path(__file__).parent / "assets" / name).read_bytes().decode()

@@ -1,8 +1,6 @@
 """Segments, ACKs and losses as byte offsets, from the packet table, for a time-sequence diagram."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,8 +8,7 @@ from .journeys import FlowPackets
 from .tables import Packets
 
 
-@dataclass
-class TcpEvents:
+class TcpEvents(NamedTuple):
     """Events of a TCP flow's data, seen from the sender; times in ns, ascending; offsets in bytes."""
 
     sent_ns: np.ndarray

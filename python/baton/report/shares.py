@@ -4,10 +4,8 @@ Of too many packets, it takes every nth, and all that matter. Of too long series
 lowest and the highest value of equal stretches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +14,7 @@ from baton._baton import Column, Table, TableFile, table_column
 from .arrow import Names, names_of, numbers_of
 
 
-@dataclass
-class Series:
+class Series(NamedTuple):
     """One quantity of one subject over time."""
 
     time_ns: np.ndarray

@@ -1,10 +1,7 @@
 """The table of signals: sender, receiver and time of each message."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from baton._baton import Column
 
@@ -16,8 +13,7 @@ COLUMNS = ["kind", "sent_ns", "decided_ns", "sender", "receiver", "link", "name"
 MOST_SIGNALS = 1_000_000
 
 
-@dataclass(frozen=True)
-class Signal:
+class Signal(NamedTuple):
     """A row. A message has a fate, and unless it was under way at the end a receiver and a time of arrival or loss.
 
     A report of a link (`kind` is `link`) or an agent (`agent`) inside the host `sender` has none of these.

@@ -5,13 +5,10 @@ any common kind of colour vision, with grey for what is context; the second of e
 Roles that share a panel also differ in shape or dash, so that a greyscale print can be read.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """Colour on light and on dark ground, width of the line or dot in pixels, dash pattern.
 
     `sign` marks the line here and there in print, where colour may be missing: matplotlib's name of a marker.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 # Of a letter and of a line of labels, in pixels, as the pages set them.
 LETTER, LINE = 7.0, 16.0
@@ -19,14 +18,13 @@ Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
 
-@dataclass
 class Labels:
     """The occupied places in a drawing of some size."""
 
-    width: float
-    height: float
-    taken: list[Box] = field(default_factory=list)
-    crossed: set[tuple[int, int]] = field(default_factory=set)
+    def __init__(self, width: float, height: float) -> None:
+        self.width, self.height = width, height
+        self.taken: list[Box] = []
+        self.crossed: set[tuple[int, int]] = set()
 
     def keep_free(self, x: float, y: float, radius: float) -> None:
         """Keeps this point free of text."""

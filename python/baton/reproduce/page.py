@@ -91,9 +91,9 @@ def remarks(found: Found) -> Iterator[str]:
     yield from (f"Not compared: {line}." for line in found.not_compared)
 
 
-def _page(title: str, lead: str, runs: Sequence[str], table: tuple[str, Iterable[str]], figures: str = "") -> str:
+def _page(title: str, lead: str, runs: Sequence[str], table: tuple[str, Iterable[str]], figures: str = "") -> bytes:
     headings, rows = table
-    return _PAGE.format(
+    page = _PAGE.format(
         title=escape(title),
         style=asset("report.css").replace("/* looks */", look_variables()),
         lead=lead,
@@ -102,6 +102,7 @@ def _page(title: str, lead: str, runs: Sequence[str], table: tuple[str, Iterable
         rows="\n".join(rows),
         figures=figures,
     )
+    return page.encode()
 
 
 def _live_row(row: Row) -> str:

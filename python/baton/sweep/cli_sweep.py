@@ -21,7 +21,7 @@ from . import live, live_identity, page, shards, tables
 from .code import Live
 from .engines import opened
 from .execute import PointRuns, Runner, Until, execute
-from .folder import manifest, open_folder, write_text
+from .folder import manifest, open_folder, write_bytes, write_text
 from .results import PAGE, RUNS_TABLE, STATISTICS_FILE, Sweep, differences, statistics, to_json, write_table
 from .runs import Runs
 from .shards import Shard, default_folder, interrupted
@@ -209,7 +209,7 @@ def write(sweep: Sweep, swept: Json) -> Json:
     write_table(sweep, sweep.folder / RUNS_TABLE)
     written = to_json(sweep, found, compared)
     write_text(sweep.folder / STATISTICS_FILE, json.dumps(written, ensure_ascii=False) + "\n")
-    write_text(sweep.folder / PAGE, page.page(sweep, found, compared, swept))
+    write_bytes(sweep.folder / PAGE, page.page(sweep, found, compared, swept))
     return written
 
 

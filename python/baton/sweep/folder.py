@@ -300,10 +300,15 @@ def rewrite_lines(file: Path, chosen: Sequence[int]) -> None:
 
 
 def write_text(file: Path, text: str) -> None:
+    """Writes a file as `write_bytes` does."""
+    write_bytes(file, text.encode())
+
+
+def write_bytes(file: Path, content: bytes) -> None:
     """Writes a file so that others see the old one or the new one, never half of it. Raises `OSError`."""
     staged = file.with_name(f".partial-{file.name}")
     try:
-        staged.write_text(text, encoding="utf-8")
+        staged.write_bytes(content)
         staged.replace(file)
     except OSError as error:
         staged.unlink(missing_ok=True)

@@ -38,7 +38,7 @@ def page(
     compared: Sequence[Difference],
     swept: Json,
     remarks: Sequence[str] = (),
-) -> str:
+) -> bytes:
     """Returns the whole page as one HTML document.
 
     `swept` is what `sweep.json` holds; `remarks` are sentences that stand before the diagrams.
