@@ -131,6 +131,9 @@ fn a_train_that_arrives_too_fast_is_followed_by_a_longer_one() {
     // At least nine in 5 ms.
     let least = finder.bandwidth * 8.0;
     assert!((least - 9.0 * 8_000.0 / 0.005).abs() < 1e3, "{least}");
+    // Data send no more until the longer one has told the rate.
+    let sent = finder.pace(at(45)).rate.bits_per_second() as f64;
+    assert!((sent - least).abs() < 1e3, "{sent}");
     assert_eq!(send_train(&mut finder, at(50)).len(), 100);
     finder.reported(at(90), &heard(11, 11, 11 * 972, 70));
     let last = Heard {
