@@ -16,6 +16,12 @@ impl<T> Default for Burst<T> {
     }
 }
 
+impl<T> From<Vec<T>> for Burst<T> {
+    fn from(items: Vec<T>) -> Self {
+        Burst((!items.is_empty()).then(|| Box::new(items.into())))
+    }
+}
+
 impl<T> Burst<T> {
     pub fn push_back(&mut self, item: T) {
         // Usually the only element.
@@ -25,6 +31,14 @@ impl<T> Burst<T> {
 
     pub fn extend(&mut self, items: impl IntoIterator<Item = T>) {
         items.into_iter().for_each(|item| self.push_back(item));
+    }
+
+    pub fn front(&self) -> Option<&T> {
+        self.0.as_ref()?.front()
+    }
+
+    pub fn front_mut(&mut self) -> Option<&mut T> {
+        self.0.as_mut()?.front_mut()
     }
 
     pub fn pop_front(&mut self) -> Option<T> {

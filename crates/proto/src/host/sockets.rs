@@ -15,6 +15,7 @@ use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::sequence::SequenceNumber;
 use crate::wire::tcp::TcpHeader;
 use core::net::IpAddr;
+use std::sync::Arc;
 
 /// A connection in its host. Fields used for every packet come first.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ impl Timed for Socket {
 #[derive(Debug)]
 struct Listening {
     listener: Listener,
-    profile: Profile,
+    profile: Arc<Profile>,
     flow: Option<FlowId>,
 }
 
@@ -266,7 +267,7 @@ impl Sockets {
         Some(self.last)
     }
 
-    pub fn listen(&mut self, port: u16, profile: Profile, backlog: u32, flow: Option<FlowId>) {
+    pub fn listen(&mut self, port: u16, profile: Arc<Profile>, backlog: u32, flow: Option<FlowId>) {
         let listening = Listening {
             listener: Listener::new(backlog),
             profile,

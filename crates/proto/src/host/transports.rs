@@ -10,6 +10,7 @@ use crate::wire::icmp::{Echo, IcmpMessage};
 use crate::wire::udp::UdpHeader;
 use core::any::Any;
 use core::net::IpAddr;
+use std::sync::Arc;
 
 impl Host {
     /// Returns a transport, mutably, and its place; creates it at the first call. `make` gets the host's secret.
@@ -73,8 +74,14 @@ impl Host {
     }
 
     /// Accepts connections to `port`, at most `backlog` of them half open.
-    pub fn tcp_listen(&mut self, port: u16, profile: Profile, backlog: u32, flow: Option<FlowId>) {
-        self.sockets.listen(port, profile, backlog, flow);
+    pub fn tcp_listen(
+        &mut self,
+        port: u16,
+        profile: impl Into<Arc<Profile>>,
+        backlog: u32,
+        flow: Option<FlowId>,
+    ) {
+        self.sockets.listen(port, profile.into(), backlog, flow);
     }
 
     /// Returns a TCP connection, mutably; then drain the polls.

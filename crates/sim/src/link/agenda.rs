@@ -4,6 +4,9 @@ use baton_proto::time::Instant;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+/// Number of items for which an agenda keeps room.
+const KEPT: usize = 1024;
+
 /// Items by time, and by insertion at equal times.
 #[derive(Debug)]
 pub struct Agenda<T> {
@@ -49,7 +52,12 @@ impl<T> Agenda<T> {
         if self.next()? > now {
             return None;
         }
-        self.heap.pop().map(|entry| (entry.at, entry.item))
+        let first = self.heap.pop()?;
+        // After a moment at which all of a fleet did something.
+        if self.heap.capacity() > KEPT.max(8 * self.heap.len()) {
+            self.heap.shrink_to(KEPT.max(4 * self.heap.len()));
+        }
+        Some((first.at, first.item))
     }
 }
 

@@ -2,12 +2,22 @@
 
 use super::{EARTH_RADIUS_M, Position};
 use baton_proto::time::{Duration, Instant};
+use std::sync::Arc;
+
+/// A position at a time.
+type Point = (Instant, Position);
 
 /// Position at each moment. Before its first point it stands there, after the last one likewise; a flight exists only in
 /// between.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
-    points: Vec<(Instant, Position)>,
+    first: Point,
+    /// Points of which the track has those from `next` on after its first, later and earlier by the two times. Aircraft that
+    /// fly the same way, one behind the other, share them.
+    shape: Arc<[Point]>,
+    next: u32,
+    later: Duration,
+    earlier: Duration,
     /// True if it moves from point to point, false if it jumps.
     moves: bool,
     /// True if it exists only from its first point to its last.
@@ -60,11 +70,19 @@ pub enum TrackError {
 impl Track {
     /// Creates a track that stands still.
     pub fn fixed(position: Position) -> Track {
+        Track::new(((Instant::ZERO, position), &[]), false, 0.0)
+    }
+
+    fn new((first, others): (Point, &[Point]), moves: bool, fastest_m_s: f64) -> Track {
         Track {
-            points: vec![(Instant::ZERO, position)],
-            moves: false,
+            first,
+            shape: others.into(),
+            next: 0,
+            later: Duration::ZERO,
+            earlier: Duration::ZERO,
+            moves,
             is_flight: false,
-            fastest_m_s: 0.0,
+            fastest_m_s,
         }
     }
 
@@ -106,14 +124,10 @@ impl Track {
         })
     }
 
-    fn from_points(
-        what: &str,
-        points: Vec<(Instant, Position)>,
-        moves: bool,
-    ) -> Result<Track, TrackError> {
-        if points.is_empty() {
+    fn from_points(what: &str, points: Vec<Point>, moves: bool) -> Result<Track, TrackError> {
+        let Some((&first, others)) = points.split_first() else {
             return Err(TrackError::Empty { what: what.into() });
-        }
+        };
         let mut fastest_m_s: f64 = 0.0;
         for pair in points.windows(2) {
             let [(from, here), (to, there)] = [pair[0], pair[1]];
@@ -132,20 +146,23 @@ impl Track {
         if !moves && points.len() > 1 {
             fastest_m_s = f64::INFINITY;
         }
-        Ok(Track {
-            points,
-            moves,
-            is_flight: false,
-            fastest_m_s,
-        })
+        Ok(Track::new((first, others), moves, fastest_m_s))
+    }
+
+    /// Shares the points with another track that has the same.
+    pub fn share_with(&mut self, other: &Track) {
+        if self.shape == other.shape {
+            self.shape = Arc::clone(&other.shape);
+        }
     }
 
     /// Returns the same track, so much later.
     pub fn delayed(&self, by: Duration) -> Track {
-        let points = self.points.iter();
+        let (at, position) = self.first;
         Track {
-            points: points.map(|&(at, position)| (at + by, position)).collect(),
-            ..*self
+            first: (at + by, position),
+            later: self.later + by,
+            ..self.clone()
         }
     }
 
@@ -156,26 +173,63 @@ impl Track {
         }
         let from = Instant::ZERO + by;
         let begin = (Instant::ZERO, self.position(from));
-        let points = self.points.iter().filter(|(at, _)| *at > from);
-        let points =
-            points.map(|&(at, position)| (Instant::ZERO + at.saturating_since(from), position));
-        let mut points: Vec<_> = core::iter::once(begin).chain(points).collect();
-        // The number of points was unknown, and a fleet has as many tracks as mobiles.
-        points.shrink_to_fit();
-        Track { points, ..*self }
+        let Some(passed) = self.points_until(from).checked_sub(1) else {
+            let all = (0..).map_while(|place| self.point(place));
+            let earlier =
+                all.map(|(at, position)| (Instant::ZERO + at.saturating_since(from), position));
+            return Track {
+                first: begin,
+                shape: earlier.collect(),
+                next: 0,
+                later: Duration::ZERO,
+                earlier: Duration::ZERO,
+                ..*self
+            };
+        };
+        Track {
+            first: begin,
+            next: self.next + passed as u32,
+            earlier: self.earlier + by,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the number of points up to a time.
+    fn points_until(&self, at: Instant) -> usize {
+        if at < self.first.0 {
+            return 0;
+        }
+        let others = &self.shape[self.next as usize..];
+        1 + others.partition_point(|point| self.moved(point).0 <= at)
+    }
+
+    /// Returns a point, counted from the first.
+    fn point(&self, place: usize) -> Option<Point> {
+        match place.checked_sub(1) {
+            None => Some(self.first),
+            Some(other) => {
+                let point = self.shape.get(self.next as usize + other)?;
+                Some(self.moved(point))
+            }
+        }
+    }
+
+    /// Returns a point of the shape at its time on this track.
+    fn moved(&self, &(at, position): &Point) -> Point {
+        let since = (at + self.later).saturating_since(Instant::ZERO + self.earlier);
+        (Instant::ZERO + since, position)
     }
 
     /// Returns its position.
     pub fn position(&self, at: Instant) -> Position {
-        let after = self.points.partition_point(|&(time, _)| time <= at);
-        let Some(before) = after.checked_sub(1) else {
-            return self.points[0].1;
+        let after = self.points_until(at);
+        let Some((from, here)) = after.checked_sub(1).and_then(|before| self.point(before)) else {
+            return self.first.1;
         };
-        let (from, here) = self.points[before];
-        match self.points.get(after) {
+        match self.point(after) {
             Some((to, there)) if self.moves => {
                 let whole = to.saturating_since(from).as_secs_f64();
-                here.towards(there, at.saturating_since(from).as_secs_f64() / whole)
+                here.towards(&there, at.saturating_since(from).as_secs_f64() / whole)
             }
             _ => here,
         }
@@ -184,14 +238,14 @@ impl Track {
     /// Returns the earliest time after `at` by which it can have come `distance_m` nearer to, or farther from,
     /// anything; never if it stands still from then on.
     pub fn earliest_change(&self, at: Instant, distance_m: f64) -> Instant {
-        let after = self.points.partition_point(|&(time, _)| time <= at);
-        if after == self.points.len() {
+        let after = self.points_until(at);
+        let Some((next, _)) = self.point(after) else {
             return Instant::NEVER;
-        }
+        };
         if !self.moves {
-            return self.points[after].0;
+            return next;
         }
-        let begins = if after == 0 { self.points[0].0 } else { at };
+        let begins = if after == 0 { next } else { at };
         if self.is_flight && after == 0 {
             return begins;
         }
@@ -229,8 +283,9 @@ impl Track {
 
     /// Returns the times of its first and last points.
     pub fn span(&self) -> (Instant, Instant) {
-        let last = self.points.len() - 1;
-        (self.points[0].0, self.points[last].0)
+        let last = self.shape[self.next as usize..].last();
+        let last = last.map_or(self.first, |point| self.moved(point));
+        (self.first.0, last.0)
     }
 }
 
@@ -297,6 +352,37 @@ mod tests {
         );
         let still = Track::fixed(cell);
         assert_eq!(still.earliest_change(Instant::ZERO, 0.0), Instant::NEVER);
+    }
+
+    #[test]
+    fn a_track_moved_in_time_is_where_it_was_or_will_be() {
+        let corners = [0.0, 1.0, 0.5].map(on_equator);
+        let begin = Instant::from_secs(100);
+        let legs = Track::legs(begin, &corners, 800.0 / 3.6).unwrap();
+        let is_at = |track: &Track, at: Instant, there: Position| {
+            let apart = track.position(at).longitude_deg() - there.longitude_deg();
+            assert!(apart.abs() < 1e-6, "{apart} degrees apart at {at:?}");
+        };
+        // Before it begins, on its first and second legs, and after its end.
+        for by in [40, 300, 700, 5000].map(Duration::from_secs) {
+            let (delayed, advanced) = (legs.delayed(by), legs.advanced(by));
+            let back = advanced.delayed(by);
+            for at in (0..1000).step_by(10).map(Instant::from_secs) {
+                is_at(&delayed, at + by, legs.position(at));
+                is_at(&advanced, at, legs.position(at + by));
+                is_at(&back, at + by, legs.position(at + by));
+            }
+            let end = legs.span().1;
+            assert_eq!(delayed.span(), (begin + by, end + by));
+            let left = (Instant::ZERO + by)
+                .max(end)
+                .saturating_since(Instant::ZERO + by);
+            assert_eq!(advanced.span(), (Instant::ZERO, Instant::ZERO + left));
+        }
+        let mut same = Track::legs(begin, &corners, 800.0 / 3.6).unwrap();
+        same.share_with(&legs.advanced(Duration::from_secs(300)));
+        assert!(Arc::ptr_eq(&same.shape, &legs.shape));
+        assert_eq!(same, legs);
     }
 
     #[test]

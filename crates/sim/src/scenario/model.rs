@@ -558,17 +558,13 @@ impl RadioService {
 
 /// Transport of a flow.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "one for each flow of a scenario, mostly TCP: a box would save nothing"
-)]
 pub enum Transport {
-    /// TCP: settings of the end at `from` and of the end at `to`.
+    /// TCP: settings of the end at `from` and of the end at `to`. Ends and flows with the same settings share them.
     Tcp {
         /// Settings of the data's source.
-        sender: Profile,
+        sender: Arc<Profile>,
         /// Settings of the other end.
-        receiver: Profile,
+        receiver: Arc<Profile>,
     },
     /// UDP.
     Udp,
@@ -579,6 +575,21 @@ pub enum Transport {
 }
 
 impl Transport {
+    /// Makes TCP's transport; settings that are equal to `other`'s are shared with it.
+    pub(super) fn tcp(sender: Profile, receiver: Profile, other: Option<&Transport>) -> Transport {
+        let shared = |profile: Profile, known: Option<&Arc<Profile>>| match known {
+            Some(known) if **known == profile => Arc::clone(known),
+            _ => Arc::new(profile),
+        };
+        let (known_sender, known_receiver) = match other {
+            Some(Transport::Tcp { sender, receiver }) => (Some(sender), Some(receiver)),
+            _ => (None, None),
+        };
+        let sender = shared(sender, known_sender);
+        let receiver = shared(receiver, known_receiver.or(Some(&sender)));
+        Transport::Tcp { sender, receiver }
+    }
+
     /// Returns true if lost data stays lost: no receiver waits for it after the source has stopped.
     pub fn loses(&self) -> bool {
         match self {

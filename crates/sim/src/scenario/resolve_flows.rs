@@ -40,15 +40,17 @@ pub(super) fn flows(
             );
             report.wrong(&path.key("name"), message);
         }
-        if let Some(flow) = flow(raw, &path, links, end, report) {
+        let last = flows.last().map(|last| &last.transport);
+        if let Some(flow) = flow((raw, last), &path, links, end, report) {
             flows.push(flow);
         }
     }
     flows
 }
 
+/// Resolves a flow, which shares settings with the `last` one.
 fn flow(
-    raw: &RawFlow,
+    (raw, last): (&RawFlow, Option<&Transport>),
     path: &Path,
     links: &Links,
     end: Instant,
@@ -59,7 +61,7 @@ fn flow(
     let start = Instant::ZERO + raw.start.map_or(Duration::ZERO, |start| start.0);
     let stop = raw.stop.map(|stop| Instant::ZERO + stop.0);
     let span = span(start, stop, end, path, report);
-    let transport = transport(raw, path, report)?;
+    let transport = transport((raw, last), path, report)?;
     let traffic = raw.traffic().resolve(&path.key("traffic"), span, report)?;
     let (from, to) = (from?, to?);
     check_ends(from, to, raw, links, path, report);
@@ -204,7 +206,11 @@ fn check_datagram(
     }
 }
 
-fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Transport> {
+fn transport(
+    (raw, last): (&RawFlow, Option<&Transport>),
+    path: &Path,
+    report: &mut Report<'_>,
+) -> Option<Transport> {
     let traffic = raw.traffic();
     let here = path.key("transport");
     let default = match traffic.is_ping() {
@@ -215,7 +221,7 @@ fn transport(raw: &RawFlow, path: &Path, report: &mut Report<'_>) -> Option<Tran
     match given.unwrap_or(&default) {
         RawTransport::Tcp(tcp) => {
             let [sender, receiver] = resolve_tcp::ends(tcp, &here, report)?;
-            Some(Transport::Tcp { sender, receiver })
+            Some(Transport::tcp(sender, receiver, last))
         }
         RawTransport::Udp => {
             if matches!(traffic, RawTraffic::Bulk(_) | RawTraffic::Pages(_)) {

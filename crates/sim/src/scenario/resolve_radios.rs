@@ -46,7 +46,7 @@ pub(super) fn radio(
         links.failed.insert(name.to_owned());
         return;
     };
-    let mut aircraft = Vec::new();
+    let mut aircraft: Vec<Aircraft> = Vec::new();
     let mut coverage: BTreeMap<String, Coverage> = BTreeMap::new();
     for (mobile, raw) in &sky.mobiles.0 {
         if attached(raw).any(|link| link == name) {
@@ -57,7 +57,10 @@ pub(super) fn radio(
             let is_known = known.is_some();
             // A track's mistake must not cause further reports about the mobile.
             let somewhere = || (Track::fixed(config.cells[0].position), Duration::ZERO);
-            let (track, jitter) = known.unwrap_or_else(somewhere);
+            let (mut track, jitter) = known.unwrap_or_else(somewhere);
+            if let Some(other) = aircraft.last() {
+                track.share_with(&other.track);
+            }
             let flier = Aircraft {
                 node,
                 track: Arc::new(track),

@@ -3,6 +3,7 @@
 use super::delays::{DelaySummary, Delays};
 use super::flow::FlowRun;
 use super::handover::{HandoverRecord, MobileRun};
+use baton_proto::mobility::attachment::Kind;
 use baton_proto::time::{Duration, Instant};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -70,8 +71,8 @@ fn kind_of(record: &HandoverRecord) -> &'static str {
     match (record.links[0], record.announced, record.kind) {
         (None, ..) => "entry",
         (Some(_), ..) if record.after_loss => "lost",
-        (Some(_), Some(_), "soft") => "announced-soft",
-        (Some(_), Some(_), _) => "announced-hard",
-        (Some(_), None, kind) => kind,
+        (Some(_), Some(_), Kind::Soft) => "announced-soft",
+        (Some(_), Some(_), Kind::Hard) => "announced-hard",
+        (Some(_), None, kind) => kind.name(),
     }
 }

@@ -7,6 +7,7 @@ use baton_proto::gateways::path::{PathAgents, Served, Service, Split};
 use baton_proto::interface::InterfaceId;
 use baton_proto::packet::FlowId;
 use baton_proto::remedies::{GatewayPart, Kind, Scheme};
+use baton_proto::tcp::profile::Profile;
 use core::net::IpAddr;
 use std::collections::BTreeSet;
 
@@ -112,7 +113,7 @@ impl Connections {
         let Transport::Tcp { sender, receiver } = &self.spec.transport else {
             return None;
         };
-        let of_mobile = if sends { sender } else { receiver };
+        let of_mobile: &Profile = if sends { sender } else { receiver };
         let service = match part(&self.spec)? {
             GatewayPart::Watch => Service::Watch,
             GatewayPart::Split => {

@@ -436,14 +436,17 @@ fn goodput(flow: &FlowRun, now: Instant) -> f64 {
 }
 
 fn handovers(world: &World) -> Vec<HandoverSummary> {
-    let name = |link: Option<usize>| {
-        link.map(|link| world.scenario.link_name(LinkIndex(link)).into_owned())
+    let name = |link: Option<u32>| {
+        let link = LinkIndex(link? as usize);
+        Some(world.scenario.link_name(link).into_owned())
     };
     let mut all = Vec::new();
     for (number, mobile) in world.net.mobiles.iter().enumerate() {
         for record in mobile.handovers.iter().filter(|record| record.is_listed) {
-            let rate = |link: usize| world.net.path_parameters(number, link).to_mobile;
-            let rate = |link: Option<usize>| link.map(|link| rate(link).bits_per_second());
+            let rate = |link: Option<u32>| {
+                let path = world.net.path_parameters(number, link? as usize);
+                Some(path.to_mobile.bits_per_second())
+            };
             let crossings =
                 |entry: &FlowAtHandover| entry.crossings.map(|crossing| crossing.interruption_s());
             let flows = record.flows.iter().map(|entry| HandoverFlowSummary {
@@ -473,7 +476,7 @@ fn handovers(world: &World) -> Vec<HandoverSummary> {
                     .map(str::to_owned),
                 from: name(record.links[0]),
                 to: name(record.links[1]),
-                kind: record.kind,
+                kind: record.kind.name(),
                 completed_s: record.completed.map(Instant::as_secs_f64),
                 active: record.active,
                 old_rate_bps: rate(record.links[0]),

@@ -82,7 +82,7 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
     };
     let mut ends = [End::default(), End::default()];
     for (index, end) in ends.iter_mut().enumerate() {
-        end.shift = shift([sender, receiver], index);
+        end.shift = shift([&**sender, &**receiver], index);
     }
     let nodes = [spec.from.0, spec.to.0];
     let discarded = &results.summary.discarded;
@@ -112,7 +112,7 @@ pub fn check(scenario: &Scenario, results: &Results, rows: &[Row], flow: usize) 
     // Remedies hold acknowledgments back, stop a sender, and shrink a window that a receiver has offered.
     let steered = !spec.remedies.is_empty();
     let excused = !whole || unwell || steered;
-    let mut patience = [sender, receiver].map(Patience::new);
+    let mut patience = [&**sender, &**receiver].map(Patience::new);
     for (at, _, row, side) in events(&own, nodes) {
         let tcp = row.tcp.as_ref().expect("chosen so");
         if !excused {

@@ -135,7 +135,7 @@ impl PathAgents {
     /// from one to the other.
     pub fn add_peer(&mut self, own: IpAddr, peer: IpAddr) {
         if self.transfers.peers.is_empty() {
-            self.sockets.listen(PORT, profile(), BACKLOG, None);
+            self.sockets.listen(PORT, profile().into(), BACKLOG, None);
         }
         self.transfers.own = Some(own);
         self.transfers.peers.insert(peer);

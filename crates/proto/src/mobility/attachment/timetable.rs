@@ -2,9 +2,9 @@
 
 use super::Handover;
 use super::policy::Due;
+use crate::host::burst::Burst;
 use crate::interface::InterfaceId;
 use crate::time::{Duration, Instant};
-use std::collections::VecDeque;
 
 /// A handover of a timetable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub struct Timetable {
     first: Option<InterfaceId>,
-    entries: VecDeque<Entry>,
+    entries: Burst<Entry>,
 }
 
 impl Timetable {

@@ -180,8 +180,9 @@ pub struct HomeAgent {
     prefix_server: Option<Box<PrefixServer>>,
     /// Routers that get copies, by home address of the mobile.
     groups: BTreeMap<Ipv6Addr, Arc<[Ipv6Addr]>>,
-    /// Bindings by home address as a number: every packet needs several lookups, and addresses compare group by group.
-    bindings: BTreeMap<u128, Binding>,
+    /// Bindings by home address as a number: every packet needs several lookups, and addresses compare group by group. Boxed,
+    /// since a third of a map's places are empty.
+    bindings: BTreeMap<u128, Box<Binding>>,
     /// Last sequence number of each subscriber that signs and whose binding is gone, so that an overheard signed update
     /// never restores it. (RFC 6275 section 9.5.1 then accepts any number, since IPsec refuses replays; RFC 4285
     /// section 6 leaves it to an agent that remembers.)

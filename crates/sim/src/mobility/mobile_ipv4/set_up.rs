@@ -190,8 +190,8 @@ impl World {
         }
         self.net.nodes[node].host.add_layer(layer);
         self.net.mobiles[number].protocol = Some(ProtocolRun {
-            home_agent: home_node,
-            care_of,
+            home_agent: home_node as u32,
+            care_of: care_of.into(),
             told: true,
         });
     }

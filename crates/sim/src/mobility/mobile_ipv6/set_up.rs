@@ -334,8 +334,8 @@ impl World {
             }
         }
         self.net.mobiles[number].protocol = Some(ProtocolRun {
-            home_agent: agent.node.0,
-            care_of,
+            home_agent: agent.node.0 as u32,
+            care_of: care_of.into(),
             told: mobility.advertisements == Advertisements::AtLinkUp,
         });
         let far = (agent.node.0, self.net.home_interface(agent.node, mobility));

@@ -15,10 +15,10 @@ pub(crate) use directory::Directory;
 #[derive(Clone, Debug)]
 pub(crate) struct ProtocolRun {
     /// Node of its home agent.
-    pub home_agent: usize,
+    pub home_agent: u32,
     /// Its access links except those of radio networks, each with its care-of address there; on the home link, with the
     /// home address.
-    pub care_of: Vec<(usize, IpAddr)>,
+    pub care_of: Box<[(usize, IpAddr)]>,
     /// True if access routers learn of its arrival.
     pub told: bool,
 }
@@ -119,7 +119,7 @@ impl World {
             let towards = self.net.nodes[router].host.address();
             return Some((destination, routes.lookup(towards)?));
         }
-        if protocol.home_agent != node || destination == care_of {
+        if protocol.home_agent as usize != node || destination == care_of {
             return None;
         }
         let interface = match router == node {

@@ -243,7 +243,7 @@ impl World {
         if let Some(link) = link {
             self.open_queues(link);
         }
-        self.open_record(number, begun.at, link, begun.kind.name());
+        self.open_record(number, begun.at, link, begun.kind);
     }
 
     /// Lets routes lead over a mobile's access link, once they are installed. A mobile that has broken with its old link without

@@ -7,6 +7,7 @@ use super::super::progress::RateWatch;
 use super::super::{Net, World};
 use crate::link::End;
 use crate::scenario::model::Transport;
+use baton_proto::mobility::attachment::Kind;
 use baton_proto::packet::FlowId;
 use baton_proto::rate::DataRate;
 use baton_proto::time::{Duration, Instant};
@@ -28,9 +29,9 @@ pub struct HandoverRecord {
     /// Time at which the new link was taken into use.
     pub completed: Option<Instant>,
     /// Old and new link.
-    pub links: [Option<usize>; 2],
-    /// "soft" or "hard".
-    pub kind: &'static str,
+    pub links: [Option<u32>; 2],
+    /// Soft or hard.
+    pub kind: Kind,
     /// True if the old link had failed when the handover began.
     pub after_loss: bool,
     /// Packets that were lost with the old link or with its queue.
@@ -176,7 +177,7 @@ impl HandoverRecord {
             return;
         };
         let crossing = &mut self.flows[place].crossings[way as usize];
-        let [old, new] = self.links.map(|link| link == Some(over));
+        let [old, new] = self.links.map(|link| link == Some(over as u32));
         // With a handover to the same link, packets count as over the new one once it is in use.
         if new && !(old && self.completed.is_none()) {
             crossing.first_over_new.get_or_insert(now);
@@ -194,6 +195,7 @@ impl HandoverRecord {
         delivered: &Delivered,
         over: Option<usize>,
     ) {
+        let over = over.map(|link| link as u32);
         if let Ok(place) = self.flows.binary_search_by_key(&flow, |entry| entry.flow) {
             let entry = &mut self.flows[place];
             entry.note_wait(delivered.waited);
@@ -215,7 +217,7 @@ impl World {
         number: usize,
         at: Instant,
         to: Option<usize>,
-        kind: &'static str,
+        kind: Kind,
     ) {
         self.close_last_record(number);
         self.count_unlisted(number);
@@ -229,7 +231,7 @@ impl World {
             announced: announced.map(|announcement| announcement.at),
             at,
             completed: None,
-            links: [old, to],
+            links: [old, to].map(|link| link.map(|link| link as u32)),
             kind,
             after_loss: old.is_some_and(|link| !self.net.wires[link].works),
             lost_packets: 0,
@@ -326,7 +328,7 @@ impl World {
             let mut entry = self.flow_at_handover(flow);
             if record.completed.is_some() {
                 entry.came_later = true;
-                entry.watch = record.links[1].and_then(|link| self.rate_watch(flow, link));
+                entry.watch = record.links[1].and_then(|link| self.rate_watch(flow, link as usize));
             }
             record.flows.insert(place, entry);
         }

@@ -14,6 +14,7 @@ use baton_proto::time::Duration;
 use baton_proto::wire::protocol;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Most conversations with a flow of their own. Later ones share one flow, [`OTHERS`].
 const MOST_CONVERSATIONS: usize = 10_000;
@@ -270,12 +271,12 @@ impl World {
 fn transport(carried: u8) -> Transport {
     match carried {
         protocol::TCP => {
-            let profile = Profile {
+            let profile = Arc::new(Profile {
                 maximum_segment_size: u16::MAX,
                 ..Profile::rfc()
-            };
+            });
             Transport::Tcp {
-                sender: profile.clone(),
+                sender: Arc::clone(&profile),
                 receiver: profile,
             }
         }

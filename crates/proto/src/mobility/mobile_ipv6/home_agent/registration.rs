@@ -195,6 +195,7 @@ impl HomeAgent {
     fn register(&mut self, now: Instant, request: &Request, prefixes: Box<[Prefix]>) {
         let lifetime = request.update.lifetime.min(self.settings.longest_lifetime);
         let known = self.bindings.remove(&request.home.to_bits());
+        let known = known.map(|known| *known);
         let stayed = known.as_ref().map(|known| known.care_of) == Some(request.care_of);
         if !stayed {
             self.note_moved(now, request);
@@ -229,7 +230,8 @@ impl HomeAgent {
             prefixes,
         };
         let detecting = matches!(binding.stage, Stage::Detecting(_));
-        self.bindings.insert(request.home.to_bits(), binding);
+        self.bindings
+            .insert(request.home.to_bits(), Box::new(binding));
         if detecting {
             // The answer waits (section 10.3.1), and until then no packets are intercepted.
             return self.step(now, request.home);
