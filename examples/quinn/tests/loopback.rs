@@ -1,6 +1,5 @@
 //! A download on this machine. It also makes `cargo test` build the program, which `tests/test_live.py` runs.
 
-use std::net::UdpSocket;
 use std::process::{Child, Command};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_quinn-transfer");
@@ -15,11 +14,15 @@ impl Drop for Server {
     }
 }
 
+/// Returns a port of this process and one of its two tests, below those that the kernel gives to clients: one of them would
+/// take the port of a server that has yet to start.
+fn port(test: u32) -> String {
+    (20_000 + 2 * (std::process::id() % 5_000) + test).to_string()
+}
+
 #[test]
 fn all_bytes_come_and_the_stall_is_reported() {
-    let free = UdpSocket::bind("[::]:0").unwrap();
-    let port = free.local_addr().unwrap().port().to_string();
-    drop(free);
+    let port = port(0);
     let serve = Command::new(PROGRAM)
         .args(["--port", &port, "serve"])
         .spawn();
@@ -47,9 +50,7 @@ fn all_bytes_come_and_the_stall_is_reported() {
 
 #[test]
 fn a_fetch_ends_in_time_with_what_has_come() {
-    let free = UdpSocket::bind("[::]:0").unwrap();
-    let port = free.local_addr().unwrap().port().to_string();
-    drop(free);
+    let port = port(1);
     let serve = Command::new(PROGRAM)
         .args(["--port", &port, "--bbr", "serve"])
         .spawn();
