@@ -497,7 +497,7 @@ def test_mistakes_in_a_study_are_told(tmp_path, change, message):
 def test_the_full_factorial_is_everything_with_everything():
     full = read(study_file(str(STUDY)), full=True, own_path=None)
     links = sum(len(path.links) for path in full.paths.values())
-    assert len(full.situations()) == (3 * len(full.paths) + links) * len(full.stacks) * 2 * 2 * 2
+    assert len(full.situations()) == (3 * len(full.paths) + links) * len(full.stacks) * 4 * 3 * 2
     assert not list(full.fit())
 
 

@@ -377,7 +377,7 @@ def pack(
     " flows.download.completion_s=5%.",
 )
 @click.option("--path", type=PATH, metavar="FILE", help="Compare remedies on this path, a scenario file of your own.")
-@click.option("--full", is_flag=True, help="Compare remedies in all situations.")
+@click.option("--full", is_flag=True, help="Compare remedies in all situations; takes hours.")
 @click.option(
     "--live",
     is_flag=True,
