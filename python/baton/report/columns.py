@@ -20,7 +20,7 @@ class ColumnStore:
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self._known: dict[tuple[int, int], int] = {}
+        self._known: dict[bytes, int] = {}
 
     def times(self, time_ns: np.ndarray) -> dict[str, Any]:
         """Packs times in ns as seconds, exact to a nanosecond."""
@@ -48,9 +48,7 @@ class ColumnStore:
 
     def _pack(self, values: np.ndarray) -> int:
         raw = np.ascontiguousarray(values.view(np.uint8).reshape(-1, 4).T).tobytes()
-        # Python's own hash, of 64 bits and keyed: importing a longer one takes more time than packing a short run.
-        key = len(raw), hash(raw)
-        if key not in self._known:
-            self._known[key] = len(self.texts)
+        if raw not in self._known:
+            self._known[raw] = len(self.texts)
             self.texts.append(binascii.b2a_base64(zlib.compress(raw, 1), newline=False).decode())
-        return self._known[key]
+        return self._known[raw]
