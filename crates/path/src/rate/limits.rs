@@ -31,7 +31,7 @@ impl Finder {
     /// Returns the rate of sending, in bytes per second.
     pub(super) fn pacing(&self) -> f64 {
         let rate = match &self.state {
-            // What it will tell, data would have to fill a queue for.
+            // The train will tell the rate; data would fill a queue to find it.
             State::Probe(_) if self.trains.is_long() => self.bandwidth,
             State::Probe(probe) => self.bandwidth * probe.gain(self.share()),
             State::Drain(false) => self.bandwidth * DRAIN_GAIN,

@@ -3,7 +3,7 @@
 //!
 //! The bytes of a train that arrive within its dispersion, the time between the first and the last arrival, give the
 //! rate of the bottleneck (C. Dovrolis, P. Ramanathan and D. Moore, 2004). A train is as long as an initial window (RFC 6928).
-//! Data that queue behind it lengthen it: a busy receiver reports them with it.
+//! Data queued behind a train count as its part where a busy receiver reports both at once.
 //! If the link spaces it by too little to be measured, ten times as many follow: the link is then known to take them within a
 //! twentieth of a second. What is found counts until a round trip of data has tried it.
 
