@@ -675,6 +675,25 @@ def test_a_comparison_goes_on_where_it_was_left(compared, baton):
     assert json.loads((folder / "out" / "statistics.json").read_text())["remedies"] == before
 
 
+def test_only_scenarios_with_a_run_to_make_are_read(tmp_path, monkeypatch, capsys):
+    """The full cross has a hundred thousand, and a shard or a resumed sweep needs a few of them."""
+    read_ones = []
+    monkeypatch.setattr(cli.batches, "load", lambda point: read_ones.append(point) or load(point))
+    chosen = ["remedy=atcp,method-2", "stack=Linux 6 CUBIC", "handover=hard", "load=1", "loss=0", "direction=download"]
+    given = {"file": study_file(str(STUDY)), "path": make_path(tmp_path), "overrides": chosen, "seeds": 1}
+    options = {"jobs": None, "executor": None, "full": False, "force": False, "json": False} | given
+
+    def reads(shard, resume):
+        read_ones.clear()
+        out = tmp_path / "out"
+        assert cli.run(cli.CompareOptions(**options, out=out, shard=shard, resume=resume)) == 0
+        return [point.remedy for point in read_ones]
+
+    assert reads("2/3", resume=False) == ["atcp"]
+    assert reads("2/3", resume=True) == []
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -48,10 +48,13 @@ def run(
 ) -> bool:
     """Fills `runs`, which belong to the points `crossed`. Returns true if all have run; Ctrl-C ends it early."""
     total = sum(len(seeds[each.first : each.enough : each.step]) for each in runs)
+    kept = {(run.point, run.seed) for run in folder.kept}
     for first in range(0, len(runs), BATCH):
         batch = runs[first : first + BATCH]
-        for point, each in zip(crossed[first : first + BATCH], batch, strict=True):
-            each.scenario, each.reason = load(point)
+        for number, each in enumerate(batch, first):
+            # Of a hundred thousand points a shard has runs of a few, and a resumed sweep lacks some.
+            if any((number, seed) not in kept for seed in seeds[each.first : each.enough : each.step]):
+                each.scenario, each.reason = load(crossed[number])
         before = sum(_ended(each, seeds) for each in runs[:first])
 
         def report(ended: int, _: int, failed: int, before: int = before) -> None:
