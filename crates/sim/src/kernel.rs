@@ -154,6 +154,12 @@ impl Timer {
         }
     }
 
+    /// Returns true if an event comes at `deadline` or before, or if there is no deadline.
+    #[inline]
+    pub fn covers(&self, deadline: Instant) -> bool {
+        self.queued <= deadline
+    }
+
     /// Takes in an event of this timer that comes out at `now`. Returns true if it is the live one, not one superseded
     /// by an earlier deadline.
     #[inline]

@@ -121,18 +121,24 @@ impl Packets {
         }
     }
 
-    /// Inserts a packet, `now`. A packet never sent before gets the next number, and this way.
+    /// Inserts a packet.
     // Each packet is written once, directly into its slot: built elsewhere, it would be copied twice.
-    #[inline]
-    pub fn insert(&mut self, now: Instant, packet: Packet, way: Way) -> PacketId {
+    #[inline(always)]
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
         let slot = self.free.pop().unwrap_or_else(|| self.find());
         let travelling = &mut self.slots[slot as usize];
         travelling.length = packet.wire_length();
         travelling.access = 0;
         // A free slot needs no drop.
         core::mem::forget(core::mem::replace(&mut travelling.packet, packet));
-        self.numbers.identify(now, &mut travelling.packet, way);
         PacketId(slot)
+    }
+
+    /// Gives a packet that leaves `now` the next number and this way, unless it was sent before.
+    #[inline]
+    pub fn identify(&mut self, id: PacketId, now: Instant, way: Way) {
+        let packet = &mut self.slots[id.0 as usize].packet;
+        self.numbers.identify(now, packet, way);
     }
 
     /// Takes in a packet from another part of its world, as it was there.
@@ -350,7 +356,9 @@ mod tests {
     }
 
     fn insert(packets: &mut Packets) -> PacketId {
-        packets.insert(Instant::ZERO, packet(), Way::ToSink)
+        let id = packets.insert(packet());
+        packets.identify(id, Instant::ZERO, Way::ToSink);
+        id
     }
 
     /// Returns the number of its slots twenty thousand packets later.

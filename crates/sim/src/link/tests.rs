@@ -11,7 +11,6 @@ use super::*;
 use crate::packets::Packets;
 use crate::rng::Stream;
 use crate::scenario::units::PositiveTime;
-use crate::world::packet_counts::Way;
 use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet};
 use baton_proto::rate::DataRate;
 use baton_proto::time::Duration;
@@ -41,7 +40,7 @@ pub(super) fn packet_ids(count: usize) -> Vec<PacketId> {
     };
     let mut slab = Packets::default();
     (0..count)
-        .map(|_| slab.insert(Instant::ZERO, packet.clone(), Way::ToSink))
+        .map(|_| slab.insert(packet.clone()))
         .collect()
 }
 

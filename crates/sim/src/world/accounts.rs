@@ -4,6 +4,7 @@
 use super::delays::brings_data;
 use super::packet_counts::{LossCause, Way};
 use super::{Load, Probes, World};
+use crate::packets::PacketId;
 use baton_proto::host::{Staying, Unsent};
 use baton_proto::mobility::buffering::{Held, Holding};
 use baton_proto::packet::{Body, FlowId, Identity, IpHeader, Packet};
@@ -125,13 +126,19 @@ impl Accounts {
 
 // Rare cases are functions of their own, so that the rest is small.
 impl World {
-    /// Accounts for a flow's packet sent by a host: one that was never sent before is counted, and gets its direction.
+    /// Accounts for a packet sent by a host: one of a flow that was never sent before is counted. Returns its direction.
     #[inline]
-    pub(super) fn account_sent(&mut self, node: usize, flow: FlowId, packet: &mut Packet) -> Way {
+    pub(super) fn account_sent(&mut self, node: usize, id: PacketId) -> Way {
+        let packet = &self.net.packets[id].packet;
+        let Some(flow) = packet.flow else {
+            return Way::ToSink;
+        };
         let identity = packet.identity_within();
         if identity.is_some() {
             self.hear_staying(node);
-            self.probes.accounts.send_on(packet);
+            self.probes
+                .accounts
+                .send_on(&mut self.net.packets[id].packet);
             return way_of(identity);
         }
         self.load

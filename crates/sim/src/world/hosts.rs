@@ -1,14 +1,13 @@
 //! Hosts and the flows' applications on them.
 
 use super::flow::{Delivered, Role};
-use super::packet_counts::Way;
 use super::part::Keeper;
 use super::radio::is_for_all;
 use super::{Event, LeadsTo, World};
 use crate::link::End;
+use crate::packets::PacketId;
 use baton_proto::host::{HostEvent, Socket, SocketId};
 use baton_proto::interface::InterfaceId;
-use baton_proto::packet::Packet;
 use baton_proto::rate::DataRate;
 
 impl World {
@@ -43,37 +42,41 @@ impl World {
     /// Sends all that a host has to send now.
     pub(super) fn transmit(&mut self, node: usize) {
         while let Some((interface, packet)) = self.net.nodes[node].host.poll_transmit(self.now) {
-            self.send(node, interface, packet);
+            // At once: a packet is large, and each function it passes through copies it.
+            let id = self.net.packets.insert(packet);
+            self.send(node, interface, id);
         }
     }
 
     /// Counts a host's own packet and hands it to the link behind an interface; a multicast or broadcast packet in a cell, to the link
     /// of each aircraft there.
-    pub(super) fn send(&mut self, node: usize, interface: InterfaceId, packet: Packet) {
-        let to = packet.ip.destination;
+    pub(super) fn send(&mut self, node: usize, interface: InterfaceId, id: PacketId) {
+        let to = self.net.packets[id].packet.ip.destination;
         if let LeadsTo::Cell(cell) = self.net.nodes[node].interfaces[interface.0]
             && is_for_all(to)
         {
+            let packet = self.net.packets.remove(id);
             for link in self.net.links_in(cell) {
-                self.send_by(node, Some((link, End::A)), packet.clone());
+                let id = self.net.packets.insert(packet.clone());
+                self.send_by(node, Some((link, End::A)), id);
             }
             return;
         }
         let exit = self.net.exit(node, interface, to);
-        self.send_by(node, exit, packet);
+        self.send_by(node, exit, id);
     }
 
-    fn send_by(&mut self, node: usize, exit: Option<(usize, End)>, mut packet: Packet) {
-        let way = packet.flow.map_or(Way::ToSink, |flow| {
-            self.account_sent(node, flow, &mut packet)
-        });
+    fn send_by(&mut self, node: usize, exit: Option<(usize, End)>, id: PacketId) {
+        let way = self.account_sent(node, id);
         // A packet out of a tunnel has crossed the tunnel's access link.
         let crossed = self.probes.arrived_over;
-        let crossed = crossed.filter(|_| packet.identity_within().is_some());
-        let id = self.net.packets.insert(self.now, packet, way);
-        if let Some(link) = crossed {
-            self.net.packets[id].cross_access(link);
+        let travelling = &mut self.net.packets[id];
+        if let Some(link) = crossed
+            && travelling.packet.identity_within().is_some()
+        {
+            travelling.cross_access(link);
         }
+        self.net.packets.identify(id, self.now, way);
         let Some((link, end)) = exit else {
             return self.give_up(id);
         };

@@ -174,7 +174,10 @@ impl World {
             return self.settle();
         }
         match self.first_hop(port, &mut packet) {
-            Ok(interface) => self.send(node, interface, packet),
+            Ok(interface) => {
+                let id = self.net.packets.insert(packet);
+                self.send(node, interface, id);
+            }
             Err(error) => {
                 self.account_unsent(node, &packet);
                 if let Some(error) = error {

@@ -1,6 +1,7 @@
 //! Packets on their way: offered to links, delivered or dropped, forwarded.
 
 use super::packet_counts::LossCause;
+use super::wires::Wire;
 use super::{Net, World};
 use crate::link::queue::Class;
 use crate::link::{DropReason, End, Fate, Label, Outcome};
@@ -31,16 +32,30 @@ impl World {
         {
             return self.offer_to_radio((link, place), end, id);
         }
-        let length = self.leave(link, end, id);
-        if self.net.wires[link].link.reads_labels() {
-            let label = self.label((link, end), id);
-            let wire = &mut self.net.wires[link];
-            wire.link.offer_labelled(self.now, end, (id, length), label);
-        } else {
-            let wire = &mut self.net.wires[link];
-            wire.link.offer(self.now, end, id, length);
+        let now = self.now;
+        let polls_all = self.probes.recorder.records_queues();
+        let (wire, length) = self.leave(link, end, id);
+        if wire.link.reads_labels() {
+            return self.offer_labelled((link, end), (id, length));
         }
-        if self.net.wires[link].interests[end.index()].queued {
+        wire.link.offer(now, end, id, length);
+        if wire.interests[end.index()].queued {
+            return self.tell_queued(link, end, id);
+        }
+        // Behind other packets it changes nothing yet.
+        if !wire.touched && (polls_all || !wire.sleeps_on(now)) {
+            wire.touched = true;
+            self.net.touched.push(link);
+        }
+    }
+
+    /// Hands a packet to a link that distinguishes packets.
+    #[inline(never)]
+    fn offer_labelled(&mut self, (link, end): (usize, End), (id, length): (PacketId, u32)) {
+        let label = self.label((link, end), id);
+        let wire = &mut self.net.wires[link];
+        wire.link.offer_labelled(self.now, end, (id, length), label);
+        if wire.interests[end.index()].queued {
             return self.tell_queued(link, end, id);
         }
         self.net.touch(link);
@@ -58,19 +73,20 @@ impl World {
         }
     }
 
-    /// Lets a packet leave a host over a link, from this end. Returns its length in bytes.
+    /// Lets a packet leave a host over a link, from this end. Returns the link and the packet's length in bytes.
     // Once a hop: the compiler does not inline it by itself.
     #[inline(always)]
-    pub(super) fn leave(&mut self, link: usize, end: End, id: PacketId) -> u32 {
+    pub(super) fn leave(&mut self, link: usize, end: End, id: PacketId) -> (&mut Wire, u32) {
         let travelling = &mut self.net.packets[id];
         travelling.offered = self.now;
         travelling.link = link as u32;
         travelling.from = end;
-        self.net.wires[link].offered[end.index()] += 1;
         if let Some(captures) = &mut self.probes.captures {
             captures.sent(self.now, link, end, &travelling.packet);
         }
-        travelling.length
+        let wire = &mut self.net.wires[link];
+        wire.offered[end.index()] += 1;
+        (wire, travelling.length)
     }
 
     /// Records the queues at both ends of a touched link after all events of this moment. Only for worlds that record
@@ -102,11 +118,12 @@ impl World {
             self.record_packet(link, &fate);
         }
         let wire = &self.net.wires[link];
-        let is_access = wire.mobile.is_some();
-        let at = self.net.wires.ends(link)[1 - fate.from.index()];
-        if is_access {
+        let mut ends = wire.present_ends();
+        if wire.mobile.is_some() {
+            ends = self.net.wires.ends(link);
             self.net.cross_access(link, fate.packet);
         }
+        let at = ends[1 - fate.from.index()];
         match fate.outcome {
             Outcome::Delivered { bit_errors, exit } => {
                 if !bit_errors.is_empty() {

@@ -11,6 +11,7 @@ use crate::record::{Recorder, Subject};
 use crate::rng::Seed;
 use crate::scenario::model::{CellId, NodeIndex, Radio, Scenario, StationId};
 use baton_proto::interface::{InterfaceId, StatusInterests};
+use baton_proto::time::Instant;
 use core::ops::{Index, IndexMut, Range};
 use std::collections::BTreeSet;
 
@@ -139,6 +140,14 @@ impl Wire {
             leaving: None,
             subjects: [Subject(0); 2],
         }
+    }
+
+    /// Returns true if the link need not be polled before its queued event: it has nothing to tell, nothing is due, and nothing is
+    /// earlier.
+    #[inline]
+    pub fn sleeps_on(&self, now: Instant) -> bool {
+        let deadline = self.link.next_deadline().unwrap_or(Instant::NEVER);
+        deadline > now && self.timer.covers(deadline) && !self.reports && self.mobile.is_none()
     }
 
     /// Returns node and interface at the present ends A and B.

@@ -233,9 +233,12 @@ impl LinuxState {
     /// Checks whether the window was the limit when the sender stops. Only `tcp_write_xmit` checks, and repairs do not
     /// pass it: it has sent new data, or the window holds some back.
     fn validate_window(&mut self, flow: &mut Flow, common: &Common, now: Instant) {
+        let has_sent = self.usage.take_sent();
+        if !has_sent && !flow.space.has_unsent() {
+            return;
+        }
         let limited = !self.window_has_room(flow) || self.waits_for_piece(flow, common, now);
-        let held_back = limited && flow.space.has_unsent();
-        if !self.usage.take_sent() && !held_back {
+        if !has_sent && !limited {
             return;
         }
         let out = flow.space.sent.len() as u32;
