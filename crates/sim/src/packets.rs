@@ -127,10 +127,10 @@ impl Packets {
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         let slot = self.free.pop().unwrap_or_else(|| self.find());
         let travelling = &mut self.slots[slot as usize];
-        travelling.length = packet.wire_length();
         travelling.access = 0;
         // A free slot needs no drop.
         core::mem::forget(core::mem::replace(&mut travelling.packet, packet));
+        travelling.length = travelling.packet.wire_length();
         PacketId(slot)
     }
 

@@ -39,9 +39,7 @@ pub(super) fn packet_ids(count: usize) -> Vec<PacketId> {
         identity: Identity::NONE,
     };
     let mut slab = Packets::default();
-    (0..count)
-        .map(|_| slab.insert(packet.clone()))
-        .collect()
+    (0..count).map(|_| slab.insert(packet.clone())).collect()
 }
 
 /// Returns a link of 1 Mbit/s and 10 ms both ways: 1000 B take 8 ms.

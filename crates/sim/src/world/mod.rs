@@ -341,7 +341,7 @@ impl World {
             Event::Link(link) => {
                 let wire = &mut self.net.wires[link as usize];
                 if wire.timer.fired(self.now) {
-                    self.net.touch(link as usize);
+                    self.settle_link(link as usize);
                 }
             }
             Event::Host(node) => {
@@ -374,32 +374,38 @@ impl World {
         }
     }
 
+    #[inline(always)]
     fn settle_links(&mut self) {
         let mut done = 0;
         while let Some(&link) = self.net.touched.get(done) {
             done += 1;
-            // Looked up again only after a call that may change it: most touched links have nothing to tell.
-            let mut wire = &mut self.net.wires[link];
-            wire.touched = false;
-            let is_access = wire.mobile.is_some();
-            let reports = wire.reports;
-            if reports {
-                self.tell_failures(link);
-                wire = &mut self.net.wires[link];
-            }
-            while let Some(fate) = wire.link.poll(self.now) {
-                self.handle_fate(link, fate);
-                wire = &mut self.net.wires[link];
-            }
-            if reports || is_access || self.probes.recorder.records_queues() {
-                self.report_settled(link, reports, is_access);
-                wire = &mut self.net.wires[link];
-            }
-            let deadline = wire.link.next_deadline();
-            wire.timer
-                .arm(&mut self.queue, deadline, Event::Link(link as u32));
+            self.net.wires[link].touched = false;
+            self.settle_link(link);
         }
         self.net.touched.clear();
+    }
+
+    /// Takes out what a link has to tell at this moment, and notes when it has more.
+    fn settle_link(&mut self, link: usize) {
+        // Looked up again only after a call that may change it: most touched links have nothing to tell.
+        let mut wire = &mut self.net.wires[link];
+        let is_access = wire.mobile.is_some();
+        let reports = wire.reports;
+        if reports {
+            self.tell_failures(link);
+            wire = &mut self.net.wires[link];
+        }
+        while let Some(fate) = wire.link.poll(self.now) {
+            self.handle_fate(link, fate);
+            wire = &mut self.net.wires[link];
+        }
+        if reports || is_access || self.probes.recorder.records_queues() {
+            self.report_settled(link, reports, is_access);
+            wire = &mut self.net.wires[link];
+        }
+        let deadline = wire.link.next_deadline();
+        wire.timer
+            .arm(&mut self.queue, deadline, Event::Link(link as u32));
     }
 
     /// Reports the state of a polled link to those that want it.

@@ -178,8 +178,9 @@ impl World {
             Verdict::Local => self.deliver_local(at, id),
             Verdict::Discard => {
                 self.end_signal(id, (self.now, node), Some(DropReason::Discarded));
-                let packet = self.net.packets.remove(id);
-                self.probes.put_in_hand(node, &packet, false);
+                self.probes
+                    .put_in_hand(node, &self.net.packets[id].packet, false);
+                self.net.packets.remove(id);
                 self.pump(node);
             }
         }
@@ -193,10 +194,10 @@ impl World {
         }
         self.end_signal(id, (self.now, node), None);
         self.probes.arrived_over = self.net.packets[id].access();
-        let packet = self.net.packets.remove(id);
-        self.probes.put_in_hand(node, &packet, true);
+        self.probes
+            .put_in_hand(node, &self.net.packets[id].packet, true);
         let host = &mut self.net.nodes[node].host;
-        host.handle_packet(self.now, interface, packet);
+        host.handle_packet(self.now, interface, self.net.packets.remove(id));
         self.pump(node);
         self.probes.arrived_over = None;
     }
