@@ -63,14 +63,9 @@ impl World {
     /// Takes in an aircraft's registration in a cell.
     fn radio_up(&mut self, radio: usize, event: &Event) {
         let link = self.net.radio_link(radio, event.station, event.cell);
-        let aircraft = &mut self.net.radios[radio].aircraft[event.station.0 as usize];
-        aircraft.cell = Some(event.cell);
-        let registered = (self.now, aircraft.cell);
-        // Registrations from the start are reported, too.
-        if aircraft.registered.last() != Some(&registered) {
-            aircraft.registered.push(registered);
-        }
-        aircraft.hands_over = false;
+        let run = &mut self.net.radios[radio];
+        run.note_cell(self.now, event.station, Some(event.cell));
+        run.aircraft[event.station.0 as usize].hands_over = false;
         self.net.wires.move_to(RadioPlace {
             radio: radio as u32,
             station: event.station,
@@ -85,11 +80,10 @@ impl World {
     fn radio_down(&mut self, radio: usize, event: &Event) {
         let link = self.net.radio_link(radio, event.station, event.cell);
         self.record_radio_link(link, [(0, 0); 2]);
-        let now = self.now;
-        let aircraft = &mut self.net.radios[radio].aircraft[event.station.0 as usize];
-        let mobile = aircraft.mobile;
-        aircraft.cell = None;
-        aircraft.registered.push((now, None));
+        let run = &mut self.net.radios[radio];
+        run.note_cell(self.now, event.station, None);
+        let aircraft = &run.aircraft[event.station.0 as usize];
+        let mobile = aircraft.mobile as usize;
         if !aircraft.hands_over {
             self.net.wires[link].works = false;
             self.note_turn(mobile, link, false);
