@@ -331,6 +331,9 @@ impl World {
             );
             self.now = at;
             self.events += 1;
+            if self.queue.is_crowded() {
+                self.drop_superseded();
+            }
             self.handle(event);
         }
         false
@@ -347,6 +350,16 @@ impl World {
             Event::Host(node) => {
                 let node = node as usize;
                 if self.net.nodes[node].timer.fired(self.now) {
+    fn drop_superseded(&mut self) {
+        let net = &self.net;
+        self.queue.drop_superseded(|at, event| match *event {
+            Event::Link(link) => net.wires[link as usize].timer.awaits(at),
+            Event::Host(node) => net.nodes[node as usize].timer.awaits(at),
+            // A world has few of the others.
+            _ => true,
+        });
+    }
+
                     self.measure(node);
                     self.net.nodes[node].host.handle_timeout(self.now);
                     self.pump(node);
