@@ -60,6 +60,17 @@ impl Net {
         links.collect()
     }
 
+    /// Returns the link of the mobile at a node to its present or last cell of a radio network that it is on.
+    pub(crate) fn present_in(&self, radio: usize, node: usize) -> usize {
+        let mut interfaces = self.nodes[node].interfaces.iter();
+        let aircraft = interfaces.find_map(|&leads_to| match leads_to {
+            LeadsTo::Radio(aircraft) if aircraft.radio as usize == radio => Some(aircraft),
+            _ => None,
+        });
+        self.wires
+            .present(aircraft.expect("a mobile on the network"))
+    }
+
     /// Returns the link, and its end, by which a packet for a neighbour leaves an interface; none if no neighbour has the address.
     // Once a hop: the compiler does not inline it by itself.
     #[inline(always)]
