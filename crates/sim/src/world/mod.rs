@@ -331,6 +331,9 @@ impl World {
     pub fn run_until(&mut self, limit: Instant, most_events: u64) -> bool {
         let stop = self.events.saturating_add(most_events);
         while self.events < stop {
+            if self.queue.is_crowded() {
+                self.drop_superseded();
+            }
             let Some((at, event)) = self.queue.pop_until(limit) else {
                 self.now = self.now.max(limit);
                 return true;
@@ -342,12 +345,19 @@ impl World {
             );
             self.now = at;
             self.events += 1;
-            if self.queue.is_crowded() {
-                self.drop_superseded();
-            }
             self.handle(event);
         }
         false
+    }
+
+    fn drop_superseded(&mut self) {
+        let net = &self.net;
+        self.queue.drop_superseded(|at, event| match *event {
+            Event::Link(link) => net.wires[link as usize].timer.awaits(at),
+            Event::Host(node) => net.nodes[node as usize].timer.awaits(at),
+            // A world has few of the others.
+            _ => true,
+        });
     }
 
     fn handle(&mut self, event: Event) {
@@ -361,16 +371,6 @@ impl World {
             Event::Host(node) => {
                 let node = node as usize;
                 if self.net.nodes[node].timer.fired(self.now) {
-    fn drop_superseded(&mut self) {
-        let net = &self.net;
-        self.queue.drop_superseded(|at, event| match *event {
-            Event::Link(link) => net.wires[link as usize].timer.awaits(at),
-            Event::Host(node) => net.nodes[node as usize].timer.awaits(at),
-            // A world has few of the others.
-            _ => true,
-        });
-    }
-
                     self.measure(node);
                     self.net.nodes[node].host.handle_timeout(self.now);
                     self.pump(node);
@@ -403,27 +403,39 @@ impl World {
         while let Some(&link) = self.net.touched.get(done) {
             done += 1;
             // Looked up again only after a call that may change it: most touched links have nothing to tell.
-            let mut wire = &mut self.net.wires[link];
+            let Some(mut wire) = self.net.wires.find_plain(link) else {
+                self.settle_aircraft(link);
+                continue;
+            };
             wire.touched = false;
-            let is_access = wire.mobile.is_some();
+            let is_access = wire.mobile().is_some();
             let reports = wire.reports;
             if reports {
                 self.tell_failures(link);
-                wire = &mut self.net.wires[link];
+                wire = self.net.wires.plain_mut(link);
             }
             while let Some(fate) = wire.link.poll(self.now) {
                 self.handle_fate(link, fate);
-                wire = &mut self.net.wires[link];
+                wire = self.net.wires.plain_mut(link);
             }
             if reports || is_access || self.probes.recorder.records_queues() {
                 self.report_settled(link, reports, is_access);
-                wire = &mut self.net.wires[link];
+                wire = self.net.wires.plain_mut(link);
             }
             let deadline = wire.link.next_deadline();
             wire.timer
                 .arm(&mut self.queue, deadline, Event::Link(link as u32));
         }
         self.net.touched.clear();
+    }
+
+    /// Settles an aircraft's link, which has nothing to poll.
+    #[cold]
+    fn settle_aircraft(&mut self, link: usize) {
+        let wire = &mut self.net.wires[link];
+        wire.touched = false;
+        let is_access = wire.mobile().is_some();
+        self.report_settled(link, false, is_access);
     }
 
     /// Reports the state of a polled link to those that want it.

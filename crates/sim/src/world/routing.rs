@@ -126,8 +126,8 @@ fn serving(nodes: &[Node], (wires, mobiles): (&Wires, &[MobileRun])) -> Vec<bool
         interfaces.any(|leads_to| matches!(leads_to, LeadsTo::Cell(_)))
     };
     let mut serves: Vec<bool> = nodes.iter().map(has_cell).collect();
-    for wire in wires.plain() {
-        let mobile = wire.mobile.map(|number| mobiles[number].node.0);
+    for wire in wires.all_plain() {
+        let mobile = wire.mobile().map(|number| mobiles[number].node.0);
         let far = wire.present_ends().map(|end| end.0);
         for node in far
             .into_iter()

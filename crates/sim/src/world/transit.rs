@@ -26,18 +26,18 @@ impl World {
 
     /// Hands a packet to a link, at this end.
     pub(super) fn offer_to(&mut self, (link, end): (usize, End), id: PacketId) {
-        if self.net.wires[link].mobile.is_some()
+        if self.net.wires[link].mobile().is_some()
             && let Some(place) = self.net.wires.place(link)
         {
             return self.offer_to_radio((link, place), end, id);
         }
         let length = self.leave(link, end, id);
-        if self.net.wires[link].link.reads_labels() {
+        if self.net.wires.plain(link).link.reads_labels() {
             let label = self.label((link, end), id);
-            let wire = &mut self.net.wires[link];
+            let wire = self.net.wires.plain_mut(link);
             wire.link.offer_labelled(self.now, end, (id, length), label);
         } else {
-            let wire = &mut self.net.wires[link];
+            let wire = self.net.wires.plain_mut(link);
             wire.link.offer(self.now, end, id, length);
         }
         if self.net.wires[link].interests[end.index()].queued {
@@ -78,13 +78,15 @@ impl World {
     pub(super) fn record_queues(&mut self, link: usize) {
         let subjects = self.subjects(link);
         let ends = self.net.wires.ends(link);
-        self.net.wires[link].link.catch_up(self.now);
+        if let Some(plain) = self.net.wires.find_plain(link) {
+            plain.link.catch_up(self.now);
+        }
         for end in End::ALL {
             if self.is_elsewhere(ends[end.index()].0) {
                 continue;
             }
-            let wire = &self.net.wires[link];
-            let (packets, bytes) = wire.link.queue(end);
+            let plain = self.net.wires.find_plain(link);
+            let (packets, bytes) = plain.map_or((0, 0), |plain| plain.link.queue(end));
             let subject = subjects[end.index()];
             let mut put = |quantity, value| {
                 self.probes
@@ -102,7 +104,7 @@ impl World {
             self.record_packet(link, &fate);
         }
         let wire = &self.net.wires[link];
-        let is_access = wire.mobile.is_some();
+        let is_access = wire.mobile().is_some();
         let at = self.net.wires.ends(link)[1 - fate.from.index()];
         if is_access {
             self.net.cross_access(link, fate.packet);
@@ -213,7 +215,7 @@ impl World {
             return;
         }
         self.probes.drops.count(link, End::ALL[from], reason);
-        if let Some(mobile) = wire.mobile
+        if let Some(mobile) = wire.mobile()
             && matches!(reason, DropReason::LinkDown | DropReason::Discarded)
         {
             self.net.mobiles[mobile].lose(link, wire.works, packet.flow);
@@ -225,7 +227,7 @@ impl Net {
     /// Flips the bits that the channel of a link has hit, except the spared ones.
     #[inline(never)]
     fn damage(&mut self, (link, from): (usize, End), id: PacketId, bit_errors: BitErrors) {
-        let config = self.wires[link].link.config();
+        let config = self.wires.config(link);
         let direction = match from {
             End::A => &config.down,
             End::B => &config.up,

@@ -109,7 +109,7 @@ impl World {
             address: agent.prefix.host(1),
             longest_lifetime: agent.longest_lifetime,
             // A mobile has at most one address per link.
-            simultaneous_bindings: self.net.wires.plain().len() + cells,
+            simultaneous_bindings: self.net.wires.all_plain().len() + cells,
             reverse_tunnel: true,
             encapsulations: encapsulations(&self.scenario),
             foreign_agents: BTreeMap::new(),

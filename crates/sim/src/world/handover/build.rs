@@ -163,7 +163,7 @@ impl Net {
                 LeadsTo::Radio(aircraft) => (self.wires.present(aircraft), true),
                 LeadsTo::Cell(_) => return None,
             };
-            let own = self.wires[link].mobile == Some(number);
+            let own = self.wires[link].mobile() == Some(number);
             own.then_some(AccessInterface {
                 id: InterfaceId(place),
                 is_network,

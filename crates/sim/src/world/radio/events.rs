@@ -55,7 +55,7 @@ impl World {
         self.record_link(node, link, signal);
         let measured = Input::ReceivedPower(interface, Some(received_dbm));
         self.net.nodes[node].host.handle_input(self.now, measured);
-        if let Some(mobile) = self.net.wires[link].mobile {
+        if let Some(mobile) = self.net.wires[link].mobile() {
             self.tell_mobile(mobile, interface, event.event);
         }
     }
@@ -93,7 +93,8 @@ impl World {
 
     /// Reports an event of the link to a cell to a mobile, and records it where no protocol does.
     fn tell_of_cell(&mut self, link: usize, event: LinkEvent) {
-        let (Some(place), Some(mobile)) = (self.net.wires.place(link), self.net.wires[link].mobile)
+        let (Some(place), Some(mobile)) =
+            (self.net.wires.place(link), self.net.wires[link].mobile())
         else {
             return;
         };
@@ -119,7 +120,7 @@ impl World {
     /// Informs a mobile's protocol of the target cell of a handover that the network foresees.
     fn describe_target(&mut self, radio: usize, event: &Event) {
         let link = self.net.radio_link(radio, event.station, event.cell);
-        let (Some(cell), Some(mobile)) = (event.other, self.net.wires[link].mobile) else {
+        let (Some(cell), Some(mobile)) = (event.other, self.net.wires[link].mobile()) else {
             return;
         };
         let place = RadioPlace {

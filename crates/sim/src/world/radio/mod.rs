@@ -110,7 +110,7 @@ impl World {
     /// Sets the names of a link's directions in series; for a radio network they are created when needed.
     pub(super) fn subjects(&mut self, link: usize) -> [Subject; 2] {
         let Some(place) = self.net.wires.place(link) else {
-            return self.net.wires[link].subjects;
+            return self.net.wires.plain(link).subjects;
         };
         let known = &mut self.net.radios[place.radio as usize].subjects;
         *known.entry(link).or_insert_with(|| {
