@@ -48,6 +48,7 @@ pub fn install(
     for behind in behind_cells {
         places.set_network(behind.ends, behind.far.0 as u32);
     }
+    places.shrink();
     let places = Arc::new(places);
     for node in nodes.iter_mut() {
         node.host.routes_mut().share(&places);
@@ -88,6 +89,9 @@ pub fn install(
         for (router, interface) in ways.search_among(*node, |node| domain.contains(&node)) {
             nodes[router].host.routes_mut().set(*address, interface);
         }
+    }
+    for node in nodes.iter_mut() {
+        node.host.routes_mut().shrink();
     }
     let serves = serving(nodes, (wires, mobiles));
     let routers = (0..nodes.len())
