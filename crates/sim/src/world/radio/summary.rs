@@ -85,7 +85,7 @@ impl Shown {
     /// Notes an aircraft's registration in a cell or the end of it, if that aircraft is reported.
     pub fn note(&mut self, now: Instant, StationId(station): StationId, cell: Option<CellId>) {
         let station = station as usize;
-        if station % self.every != 0 {
+        if !station.is_multiple_of(self.every) {
             return;
         }
         let registered = &mut self.registered[station / self.every];
