@@ -8,6 +8,9 @@ use baton_proto::time::Instant;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Number of events up to which superseded ones stay.
+const KEPT: usize = 1 << 16;
+
 /// Events of type `T` in order.
 #[derive(Debug)]
 pub struct EventQueue<T> {
@@ -16,6 +19,8 @@ pub struct EventQueue<T> {
     /// one pass through the heap instead of two.
     spent: bool,
     inserted: u64,
+    /// Number of events at which superseded ones are to be dropped.
+    crowded_at: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +63,7 @@ impl<T> Default for EventQueue<T> {
             heap: BinaryHeap::new(),
             spent: false,
             inserted: 0,
+            crowded_at: KEPT,
         }
     }
 }
@@ -112,6 +118,25 @@ impl<T: Copy> EventQueue<T> {
         self.heap.retain(|Reverse(entry)| keeps(&entry.event));
     }
 
+    /// Returns true if superseded events are to be [dropped](Self::drop_superseded): there are many, and a quarter more than
+    /// the last time.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.heap.len() > self.crowded_at
+    }
+
+    /// Drops the events that nothing awaits at their times: their timers have an earlier one. At each handover a near deadline of
+    /// a mobile supersedes the end of its binding, and so leaves an event for up to an hour.
+    #[cold]
+    pub fn drop_superseded(&mut self, awaits: impl Fn(Instant, &T) -> bool) {
+        self.drop_spent();
+        self.heap
+            .retain(|Reverse(entry)| awaits(entry.at, &entry.event));
+        let len = self.heap.len();
+        self.crowded_at = KEPT.max(len + len / 4);
+        self.heap.shrink_to(self.crowded_at + len / 4);
+    }
+
     /// Frees the capacity reserved for growth.
     pub fn shrink(&mut self) {
         self.heap.shrink_to_fit();
@@ -158,6 +183,11 @@ impl Timer {
     #[inline]
     pub fn covers(&self, deadline: Instant) -> bool {
         self.queued <= deadline
+    }
+
+    /// Returns true if its live event is at this time.
+    pub fn awaits(&self, at: Instant) -> bool {
+        self.queued == at
     }
 
     /// Takes in an event of this timer that comes out at `now`. Returns true if it is the live one, not one superseded
@@ -231,5 +261,41 @@ mod tests {
         timer.arm(&mut queue, Some(Instant::from_secs(2)), 't');
         assert!(timer.fired(Instant::from_secs(2)));
         assert!(!timer.fired(Instant::from_secs(5)));
+    }
+
+    /// A deadline in an hour, and a nearer one each minute, which supersedes it.
+    #[test]
+    fn superseded_events_are_dropped_once_they_are_many() {
+        let mut queue = EventQueue::default();
+        let mut timers = vec![Timer::default(); 4 * KEPT / 10];
+        let arm = |queue: &mut EventQueue<usize>, timers: &mut [Timer], second| {
+            for (number, timer) in timers.iter_mut().enumerate() {
+                timer.arm(queue, Some(Instant::from_secs(second)), number);
+            }
+        };
+        let mut fired = 0;
+        for minute in 0..30 {
+            arm(&mut queue, &mut timers, 3600 + minute);
+            arm(&mut queue, &mut timers, 60 * minute);
+            if queue.is_crowded() {
+                queue.drop_superseded(|at, &number| timers[number].awaits(at));
+            }
+            while let Some((at, number)) = queue.pop_until(Instant::from_secs(60 * minute)) {
+                fired += usize::from(timers[number].fired(at));
+            }
+            assert!(
+                queue.len() <= 2 * KEPT,
+                "{} in minute {minute}",
+                queue.len()
+            );
+            assert!(queue.heap.capacity() <= 4 * KEPT);
+        }
+        assert_eq!(fired, 30 * timers.len());
+        arm(&mut queue, &mut timers, 3600);
+        let mut last = 0;
+        while let Some((at, number)) = queue.pop_until(Instant::from_secs(9999)) {
+            last += usize::from(timers[number].fired(at));
+        }
+        assert_eq!(last, timers.len());
     }
 }

@@ -18,9 +18,13 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub struct Layers {
     /// By rank.
-    all: Vec<Box<dyn Layer>>,
-    /// Transit packets that no layer took, and packets that leave by a layer's virtual interface.
-    passed_on: VecDeque<Step>,
+    all: Box<[Box<dyn Layer>]>,
+    /// Transit packets that no layer took, and packets that leave by a layer's virtual interface; `None` before the first.
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly all have none, and so pay for a pointer only"
+    )]
+    passed_on: Option<Box<VecDeque<Step>>>,
     /// True if a layer inspects packets in transit.
     inspect: bool,
 }
@@ -31,8 +35,10 @@ impl Layers {
         let rank = layer.rank();
         self.inspect |= layer.inspects();
         let place = self.all.partition_point(|other| other.rank() <= rank);
-        self.all.reserve_exact(1);
-        self.all.insert(place, Box::new(layer));
+        let mut all = core::mem::take(&mut self.all).into_vec();
+        all.reserve_exact(1);
+        all.insert(place, Box::new(layer));
+        self.all = all.into();
     }
 
     /// Returns all layers of a type.
@@ -277,7 +283,7 @@ impl Layers {
 
     /// Queues a step to follow all steps of the layers.
     pub(super) fn do_later(&mut self, step: Step) {
-        self.passed_on.push_back(step);
+        self.passed_on.get_or_insert_default().push_back(step);
     }
 
     /// Returns true for a correspondent that still sends to an address the mobile has left.
@@ -299,7 +305,7 @@ impl Layers {
                 return step;
             }
         }
-        self.passed_on.pop_front()
+        self.passed_on.as_mut()?.pop_front()
     }
 
     pub(super) fn poll_signal(&mut self) -> Option<Signal> {

@@ -93,6 +93,11 @@ impl Addresses {
         }
     }
 
+    /// Frees spare memory: a tree that grows in order is half empty.
+    fn shrink(&mut self) {
+        self.v6 = core::mem::take(&mut self.v6).into_iter().collect();
+    }
+
     /// Returns the value of the network that contains an address.
     #[inline]
     fn of_network(&self, address: IpAddr) -> Option<u32> {
@@ -122,6 +127,11 @@ fn mapped(address: IpAddr) -> u128 {
 pub struct Places(Addresses);
 
 impl Places {
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        self.0.shrink();
+    }
+
     /// Assigns an address to a place.
     pub fn set(&mut self, address: IpAddr, place: u32) {
         self.0.set(address, place);
@@ -191,6 +201,13 @@ impl RouteTable {
     pub fn set_network(&mut self, ends: [IpAddr; 2], interface: InterfaceId) {
         let addresses = &mut self.own().addresses;
         addresses.set_network(ends, number_of(interface));
+    }
+
+    /// Frees spare memory.
+    pub fn shrink(&mut self) {
+        if let Some(own) = &mut self.own {
+            own.addresses.shrink();
+        }
     }
 
     /// Uses these places from now on.

@@ -14,7 +14,7 @@ pub use detection::{DuplicateAddressDetection, Uniqueness};
 pub(crate) use detection::{LINK_LOCAL, probe};
 
 use super::draws::Draws;
-use super::{append, discovery, listener_report};
+use super::{append, discovery, listener_report, retain};
 use crate::host::burst::Burst;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
@@ -146,11 +146,11 @@ pub struct AddressConfiguration {
     first_message: Instant,
     /// With none left no router is solicited.
     solicitation: Repeat,
-    routers: Vec<Router>,
-    detections: Vec<Detection>,
-    assigned: Vec<Ipv6Addr>,
+    routers: Box<[Router]>,
+    detections: Box<[Detection]>,
+    assigned: Box<[Ipv6Addr]>,
     duplicates: Box<[Ipv6Addr]>,
-    groups: Vec<(Ipv6Addr, Repeat)>,
+    groups: Box<[(Ipv6Addr, Repeat)]>,
     attachment: Attachment,
     outbox: Burst<Packet>,
     events: Burst<ConfigurationEvent>,
@@ -171,11 +171,11 @@ impl AddressConfiguration {
             up: false,
             first_message: Instant::ZERO,
             solicitation: Repeat::NONE,
-            routers: Vec::new(),
-            detections: Vec::new(),
-            assigned: Vec::new(),
+            routers: Box::default(),
+            detections: Box::default(),
+            assigned: Box::default(),
             duplicates: Box::default(),
-            groups: Vec::new(),
+            groups: Box::default(),
             attachment: Attachment::None,
             outbox: Burst::default(),
             events: Burst::default(),
@@ -264,11 +264,11 @@ impl AddressConfiguration {
         self.up = false;
         self.retransmission_time = self.settings.times.retransmission_time;
         self.solicitation = Repeat::NONE;
-        self.routers.clear();
-        self.detections.clear();
-        self.assigned.clear();
+        self.routers = Box::default();
+        self.detections = Box::default();
+        self.assigned = Box::default();
         self.duplicates = Box::default();
-        self.groups.clear();
+        self.groups = Box::default();
         self.outbox.clear();
         self.update_attachment();
     }
@@ -312,7 +312,7 @@ impl AddressConfiguration {
             return;
         }
         if advertisement.router_lifetime_s == 0 {
-            self.routers.retain(|router| router.link_local != source);
+            retain(&mut self.routers, |router| router.link_local != source);
             self.forget_addresses();
             return;
         }
@@ -332,7 +332,7 @@ impl AddressConfiguration {
             return;
         };
         let router = self.router(now, source, advertisement, information);
-        self.routers.retain(|known| {
+        retain(&mut self.routers, |known| {
             !known.link_local.is_unspecified() || known.prefix != information.prefix
         });
         match self
@@ -409,9 +409,9 @@ impl AddressConfiguration {
     /// Treats an address that is tentative here as a duplicate: another node has or probes it (RFC 4862 sections 5.4.3
     /// and 5.4.4).
     fn handle_claim(&mut self, target: Ipv6Addr) {
-        let tentative = self.detections.iter().position(|one| one.address == target);
-        if let Some(place) = tentative {
-            self.detections.remove(place);
+        let tentative = self.detections.iter().any(|one| one.address == target);
+        if tentative {
+            retain(&mut self.detections, |one| one.address != target);
             self.duplicates = [&*self.duplicates, &[target]].concat().into();
             self.events.push_back(ConfigurationEvent::Duplicate(target));
         }
@@ -437,8 +437,8 @@ impl AddressConfiguration {
             return;
         }
         let known = self.routers.len();
-        self.routers
-            .retain(|router| router.until > now && router.valid_until > now);
+        let is_present = |router: &Router| router.until > now && router.valid_until > now;
+        retain(&mut self.routers, is_present);
         if self.routers.len() < known {
             self.forget_addresses();
         }
@@ -454,7 +454,7 @@ impl AddressConfiguration {
     /// Removes addresses whose prefix no router advertises any more.
     fn forget_addresses(&mut self) {
         let routers = &self.routers;
-        self.assigned.retain(|&address| {
+        retain(&mut self.assigned, |&address| {
             let mut prefixes = routers.iter().map(|router| router.prefix);
             LINK_LOCAL.contains(address) || prefixes.any(|prefix| prefix.contains(address))
         });

@@ -38,9 +38,18 @@ fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
 }
 
 /// Adds an element to a list that mostly stays short, so that the list takes no more memory than it needs.
-fn append<T>(list: &mut Vec<T>, element: T) {
-    list.reserve_exact(1);
-    list.push(element);
+fn append<T>(list: &mut Box<[T]>, element: T) {
+    let mut all = core::mem::take(list).into_vec();
+    all.reserve_exact(1);
+    all.push(element);
+    *list = all.into();
+}
+
+/// Keeps the elements of such a list for which `keeps` is true.
+fn retain<T>(list: &mut Box<[T]>, keeps: impl FnMut(&T) -> bool) {
+    let mut all = core::mem::take(list).into_vec();
+    all.retain(keeps);
+    *list = all.into();
 }
 
 /// Builds a packet that an agent originates.

@@ -378,7 +378,7 @@ pub enum AttachmentPolicy {
 }
 
 impl AttachmentPolicy {
-    /// Returns the links of the policy, each once and in order; a radio network by the link that represents it.
+    /// Returns the links of the policy, each once and in order; a radio network by its first link.
     fn named(&self) -> BTreeSet<LinkIndex> {
         match self {
             AttachmentPolicy::Timetable(entries) => {
@@ -395,9 +395,9 @@ impl AttachmentPolicy {
         self.named().into_iter().filter(plain).collect()
     }
 
-    /// Returns the radio networks of the policy, in order, and the mobile's aircraft on each.
-    pub fn radios(&self, radios: &[Radio]) -> Vec<(usize, StationId)> {
-        let found = |link| on_radio(radios, link).map(|(radio, station, _)| (radio, station));
+    /// Returns the radio networks of the policy, in order.
+    pub fn radios(&self, radios: &[Radio]) -> Vec<usize> {
+        let found = |link| on_radio(radios, link).map(|(radio, ..)| radio);
         self.named().into_iter().filter_map(found).collect()
     }
 }
@@ -475,8 +475,8 @@ pub struct TimetableEntry {
     pub at: Instant,
     /// Jitter of that time: uniform over [−jitter, jitter), drawn from the seed.
     pub jitter: Duration,
-    /// New access link; `None` detaches. A radio network is named by the mobile's link to its first cell; the network
-    /// determines the cell.
+    /// New access link; `None` detaches. A radio network is named by its first link, whatever the mobile, so that all
+    /// mobiles on it share a timetable; the network determines the cell.
     pub link: Option<LinkIndex>,
     /// Way of leaving the old link. The first entry of a timetable has no old link.
     pub handover: Handover,

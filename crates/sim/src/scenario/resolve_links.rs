@@ -60,10 +60,11 @@ impl Links {
         found
     }
 
-    /// Returns the link that represents a radio network where the mobile at `node` chooses among links: its link to the
-    /// first cell.
+    /// Returns the link that names a radio network, its first, if the mobile at `node` is on that network.
     pub fn find_radio(&self, name: &str, node: NodeIndex) -> Option<LinkIndex> {
-        self.cell_link(self.radio(name)?, CellId(0), node)
+        let radio = self.radio(name)?;
+        let is_on_it = self.stations.contains_key(&(radio, node));
+        is_on_it.then(|| self.radios[radio].first_link)
     }
 
     /// Returns the link of the mobile at `node` to a cell written as "network.cell".
@@ -130,7 +131,7 @@ impl Links {
         let access = mobile.attachment.access_links(&self.radios);
         let plain = access.iter().flat_map(|link| self.specs[link.0].ends);
         let radios = mobile.attachment.radios(&self.radios).into_iter();
-        let stations = radios.flat_map(|(radio, _)| &self.radios[radio].stations);
+        let stations = radios.flat_map(|radio| &self.radios[radio].stations);
         let all = plain.chain(stations.map(|station| station.node));
         all.filter(|&end| end != mobile.node).collect()
     }

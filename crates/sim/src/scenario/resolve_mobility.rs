@@ -109,7 +109,7 @@ fn check_home_cells(
             continue;
         };
         let own = link.and_then(|link| on_radio(&links.radios, link));
-        for (radio, _) in mobile.attachment.radios(&links.radios) {
+        for radio in mobile.attachment.radios(&links.radios) {
             let Some(&(cell, other)) = cells.get(&(radio, agent)) else {
                 continue;
             };

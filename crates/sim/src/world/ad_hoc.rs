@@ -15,7 +15,7 @@ impl World {
         (link, from): (usize, End),
         packet: &Packet,
     ) -> Option<TranslatedHeader> {
-        let translates = self.net.wires[link].link.translates();
+        let translates = self.net.wires.plain(link).link.translates();
         let nodes = translates.then(|| self.way_through((link, from)))?;
         TranslatedHeader::of(packet, nodes)
     }

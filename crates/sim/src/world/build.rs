@@ -180,7 +180,7 @@ impl World {
                 let of_radio = self.net.wires.place(link).is_some();
                 if !is_router || of_radio || access.binary_search(&link).is_ok() {
                     let wire = &mut self.net.wires[link];
-                    wire.mobile = Some(number);
+                    wire.belong_to(number);
                     wire.in_use = false;
                 }
             }
@@ -277,7 +277,7 @@ impl Net {
                 let link = link as usize;
                 let (far, _) = self.wires.far_from(link, node);
                 let is_mobile = mobile_nodes.contains(&NodeIndex(far));
-                if self.wires[link].mobile.is_none() && !is_mobile && reached.insert(far) {
+                if self.wires[link].mobile().is_none() && !is_mobile && reached.insert(far) {
                     next.push(far);
                 }
             }

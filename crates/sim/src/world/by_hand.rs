@@ -13,7 +13,7 @@ impl World {
     /// The reason why the link cannot be changed.
     pub fn change_link(&mut self, edit: &LinkEdit) -> Result<(), String> {
         let link = self.changeable(edit)?;
-        let wire = &self.net.wires[link.0];
+        let wire = self.net.wires.plain(link.0);
         let mut config = wire.link.config().clone();
         edit.apply(&mut config, Instant::ZERO + self.scenario.duration)?;
         let up = edit.up().unwrap_or(wire.works);

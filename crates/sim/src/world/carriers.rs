@@ -22,13 +22,13 @@ impl World {
         let terminals = carrier.config().terminals.iter();
         let links: Vec<usize> = terminals.map(|terminal| terminal.link.0).collect();
         let wires = &mut self.net.wires;
-        let backlog = |&link: &usize| wires[link].link.backlog_bits(self.now);
+        let backlog = |&link: &usize| wires.plain_mut(link).link.backlog_bits(self.now);
         let backlogs: Vec<Option<u64>> = links.iter().map(backlog).collect();
         let parts = carrier.begin(&backlogs);
         let event = Event::Carrier(number as u32);
         self.queue.push(carrier.next_superframe(), event);
         for (link, part) in links.into_iter().zip(parts) {
-            let wire = &mut self.net.wires[link];
+            let wire = self.net.wires.plain_mut(link);
             wire.link.assign(self.now, part.assignment);
             self.net.touch(link);
             self.record_part(link, part);

@@ -32,7 +32,7 @@ impl World {
 
     /// Lets a link's receivers report from now on, if its code is adaptive and they do not report yet.
     pub(super) fn add_coder(&mut self, link: usize) {
-        let config = self.net.wires[link].link.config();
+        let config = self.net.wires.plain(link).link.config();
         let known = self.net.coders.iter().any(|coder| coder.link == link);
         if known || !config.adapts_code() {
             return;
@@ -52,7 +52,7 @@ impl World {
         let coder = &mut self.net.coders[number];
         let number_of_link = coder.link;
         let ends = self.net.wires.ends(number_of_link);
-        let link = &mut self.net.wires[number_of_link].link;
+        let link = &mut self.net.wires.plain_mut(number_of_link).link;
         link.catch_up(self.now);
         let mut config = link.config().clone();
         let mtu = config.mtu;
@@ -101,7 +101,7 @@ impl World {
         if !self.probes.recorder.records_series() {
             return;
         }
-        let config = self.net.wires[link].link.config();
+        let config = self.net.wires.plain(link).link.config();
         let codings = [&config.down, &config.up].map(|direction| direction.channel.coding);
         let subjects = self.subjects(link);
         for (coding, subject) in codings.into_iter().zip(subjects) {

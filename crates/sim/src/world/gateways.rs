@@ -156,7 +156,7 @@ impl Net {
     fn gateways(&self, number: usize) -> Vec<(usize, InterfaceId)> {
         let node = self.mobiles[number].node;
         let own = self.links_of(node).into_iter();
-        let own = own.filter(|&link| self.wires[link].mobile == Some(number));
+        let own = own.filter(|&link| self.wires[link].mobile() == Some(number));
         let own = own.flat_map(|link| self.wires.to_all_cells(link));
         own.map(|link| self.wires.far_from(link, node.0)).collect()
     }

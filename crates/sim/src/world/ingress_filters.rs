@@ -11,7 +11,7 @@ impl World {
             if !spec.ingress_filter {
                 continue;
             }
-            let mobile = self.net.wires[link].mobile;
+            let mobile = self.net.wires[link].mobile();
             let mobile = mobile.map(|number| self.net.mobiles[number].node.0);
             for (node, interface) in self.net.wires.ends(link) {
                 if mobile != Some(node) {

@@ -32,7 +32,7 @@ impl World {
     /// Reports an event that concerns the mobile to the network's end of an access link: at a base station, as an event of one of the hosts
     /// in its cell. The departure of a mobile that has not arrived is not reported.
     pub(super) fn tell_network(&mut self, link: usize, event: LinkEvent) {
-        let Some(number) = self.net.wires[link].mobile else {
+        let Some(number) = self.net.wires[link].mobile() else {
             return;
         };
         let event = match event {
@@ -87,7 +87,7 @@ impl World {
     #[cold]
     pub(super) fn tell_queued(&mut self, link: usize, end: End, id: PacketId) {
         self.net.touch(link);
-        let link_state = &mut self.net.wires[link].link;
+        let link_state = &mut self.net.wires.plain_mut(link).link;
         link_state.catch_up(self.now);
         let config = link_state.config();
         let (packets, bytes) = link_state.queue(end);
@@ -100,7 +100,8 @@ impl World {
     /// Reports the failed attempts of a link with retransmission.
     #[cold]
     pub(super) fn tell_failures(&mut self, link: usize) {
-        while let Some((from, packet)) = self.net.wires[link].link.poll_failure(self.now) {
+        while let Some((from, packet)) = self.net.wires.plain_mut(link).link.poll_failure(self.now)
+        {
             if self.net.wires[link].interests[from.index()].failed_attempts {
                 self.tell_status(link, from, packet, TransmitStatus::AttemptFailed);
             }
@@ -133,17 +134,17 @@ impl World {
     /// Reports the queues at a link's entrance that have new states.
     #[cold]
     pub(super) fn tell_queues(&mut self, link: usize) {
-        while let Some(waiting) = self.net.wires[link].link.poll_queue_report() {
+        while let Some(waiting) = self.net.wires.plain_mut(link).link.poll_queue_report() {
             self.tell_queue(link, &waiting);
         }
     }
 
     /// Lets each medium report its parameters at both ends, before anything happens.
     pub(super) fn introduce_links(&mut self) {
-        let between_nodes = self.net.wires.iter().flat_map(|wire| {
-            let at_a = parameters(wire.link.config(), End::A);
-            let said = [at_a, at_a.from_other_end()];
-            wire.present_ends().into_iter().zip(said)
+        let between_nodes = self.net.wires.ends_with_configs();
+        let between_nodes = between_nodes.flat_map(|(ends, config)| {
+            let at_a = parameters(config, End::A);
+            ends.into_iter().zip([at_a, at_a.from_other_end()])
         });
         let at_base_stations = self.net.wires.cells();
         let at_base_stations =
@@ -165,7 +166,7 @@ impl World {
     /// Reports a link's new parameters at both ends.
     pub(super) fn report_parameters(&mut self, link: usize) {
         for end in End::ALL {
-            let said = parameters(self.net.wires[link].link.config(), end);
+            let said = parameters(self.net.wires.config(link), end);
             self.tell_end(link, end, LinkEvent::Parameters(said));
         }
     }
@@ -179,7 +180,7 @@ impl World {
             false => LinkEvent::Down,
         };
         let ends = wire.present_ends();
-        if wire.mobile.is_some() {
+        if wire.mobile().is_some() {
             return;
         }
         for end in End::ALL {
@@ -242,7 +243,7 @@ impl Net {
 
     /// Notes at each end of each link which statuses the node there asks for.
     pub(super) fn subscribe_to_media(&mut self) {
-        for wire in self.wires.plain_mut() {
+        for wire in self.wires.all_plain_mut() {
             let nodes = &self.nodes;
             let ask = |(node, _): (usize, _)| nodes[node].host.status_interests();
             wire.interests = wire.present_ends().map(ask);

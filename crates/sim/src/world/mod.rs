@@ -60,6 +60,17 @@ impl Net {
         links.collect()
     }
 
+    /// Returns the link of the mobile at a node to its present or last cell of a radio network that it is on.
+    pub(crate) fn present_in(&self, radio: usize, node: usize) -> usize {
+        let mut interfaces = self.nodes[node].interfaces.iter();
+        let aircraft = interfaces.find_map(|&leads_to| match leads_to {
+            LeadsTo::Radio(aircraft) if aircraft.radio as usize == radio => Some(aircraft),
+            _ => None,
+        });
+        self.wires
+            .present(aircraft.expect("a mobile on the network"))
+    }
+
     /// Returns the link, and its end, by which a packet for a neighbour leaves an interface; none if no neighbour has the address.
     // Once a hop: the compiler does not inline it by itself.
     #[inline(always)]
@@ -320,6 +331,9 @@ impl World {
     pub fn run_until(&mut self, limit: Instant, most_events: u64) -> bool {
         let stop = self.events.saturating_add(most_events);
         while self.events < stop {
+            if self.queue.is_crowded() {
+                self.drop_superseded();
+            }
             let Some((at, event)) = self.queue.pop_until(limit) else {
                 self.now = self.now.max(limit);
                 return true;
@@ -336,12 +350,22 @@ impl World {
         false
     }
 
+    fn drop_superseded(&mut self) {
+        let net = &self.net;
+        self.queue.drop_superseded(|at, event| match *event {
+            Event::Link(link) => net.wires[link as usize].timer.awaits(at),
+            Event::Host(node) => net.nodes[node as usize].timer.awaits(at),
+            // A world has few of the others.
+            _ => true,
+        });
+    }
+
     fn handle(&mut self, event: Event) {
         match event {
             Event::Link(link) => {
-                let wire = &mut self.net.wires[link as usize];
-                if wire.timer.fired(self.now) {
-                    self.settle_link(link as usize);
+                let link = link as usize;
+                if self.net.wires.plain_mut(link).timer.fired(self.now) {
+                    self.settle_link(link);
                 }
             }
             Event::Host(node) => {
@@ -379,33 +403,47 @@ impl World {
         let mut done = 0;
         while let Some(&link) = self.net.touched.get(done) {
             done += 1;
-            self.net.wires[link].touched = false;
-            self.settle_link(link);
+            match self.net.wires.find_plain(link) {
+                Some(wire) => {
+                    wire.touched = false;
+                    self.settle_link(link);
+                }
+                None => self.settle_aircraft(link),
+            }
         }
         self.net.touched.clear();
     }
 
-    /// Takes out what a link has to tell at this moment, and notes when it has more.
+    /// Takes out what a link between two nodes has to tell at this moment, and notes when it has more.
     fn settle_link(&mut self, link: usize) {
         // Looked up again only after a call that may change it: most touched links have nothing to tell.
-        let mut wire = &mut self.net.wires[link];
-        let is_access = wire.mobile.is_some();
+        let mut wire = self.net.wires.plain_mut(link);
+        let is_access = wire.mobile().is_some();
         let reports = wire.reports;
         if reports {
             self.tell_failures(link);
-            wire = &mut self.net.wires[link];
+            wire = self.net.wires.plain_mut(link);
         }
         while let Some(fate) = wire.link.poll(self.now) {
             self.handle_fate(link, fate);
-            wire = &mut self.net.wires[link];
+            wire = self.net.wires.plain_mut(link);
         }
         if reports || is_access || self.probes.recorder.records_queues() {
             self.report_settled(link, reports, is_access);
-            wire = &mut self.net.wires[link];
+            wire = self.net.wires.plain_mut(link);
         }
         let deadline = wire.link.next_deadline();
         wire.timer
             .arm(&mut self.queue, deadline, Event::Link(link as u32));
+    }
+
+    /// Settles an aircraft's link, which has nothing to poll.
+    #[cold]
+    fn settle_aircraft(&mut self, link: usize) {
+        let wire = &mut self.net.wires[link];
+        wire.touched = false;
+        let is_access = wire.mobile().is_some();
+        self.report_settled(link, false, is_access);
     }
 
     /// Reports the state of a polled link to those that want it.

@@ -44,7 +44,7 @@ impl World {
 
     /// Returns the nodes at the ends of links with link-layer retransmission, now or after a change.
     fn ends_of_repeating_links(&self) -> BTreeSet<usize> {
-        let from_start = self.net.wires.plain().iter().enumerate();
+        let from_start = self.net.wires.all_plain().iter().enumerate();
         let from_start = from_start.filter(|(_, wire)| wire.link.config().repeats());
         let changes = self.scenario.changes.iter();
         let later = changes.filter(|change| change.config.repeats());

@@ -93,7 +93,7 @@ impl World {
                 balances.entry((place.clone(), from)).or_default().offered += offered[from.index()];
             }
         };
-        for (number, wire) in self.net.wires.plain().iter().enumerate() {
+        for (number, wire) in self.net.wires.all_plain().iter().enumerate() {
             offer(self.place_of(number), wire.offered);
         }
         for (radio, run) in self.scenario.radios.iter().zip(&self.net.radios) {

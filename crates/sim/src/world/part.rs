@@ -166,14 +166,17 @@ impl World {
                 if own != part.number {
                     continue;
                 }
-                while let Some(launched) = self.net.wires[link as usize]
+                while let Some(launched) = self
+                    .net
+                    .wires
+                    .plain_mut(link as usize)
                     .link
                     .take_launched(self.now, from)
                 {
                     earliest = earliest.min(launched.arrival);
                     parts[usize::from(far)].push(self.depart(link, launched));
                 }
-                let launch = self.net.wires[link as usize].link.next_launch(from);
+                let launch = self.net.wires.plain(link as usize).link.next_launch(from);
                 earliest = earliest.min(launch);
             }
         }
@@ -217,7 +220,7 @@ impl World {
                 arrival,
                 outcome,
             };
-            let wire = &mut self.net.wires[link as usize];
+            let wire = self.net.wires.plain_mut(link as usize);
             wire.link.put_in_flight(from, launched, length);
             let deadline = wire.link.next_deadline();
             wire.timer.arm(&mut self.queue, deadline, Event::Link(link));

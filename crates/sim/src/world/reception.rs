@@ -30,7 +30,7 @@ impl World {
             self.script.runs.insert(link, run);
             for event in along.reception.events(&run) {
                 if event.at == Instant::ZERO && event.news == LinkEvent::Down {
-                    let wire = &mut self.net.wires[link];
+                    let wire = self.net.wires.plain_mut(link);
                     wire.works = false;
                     wire.link.set_down(Instant::ZERO, false);
                     out_of_reach.push((link, along.mobile.0));
@@ -54,7 +54,7 @@ impl World {
             LinkEvent::Up => self.turn(link, true),
             LinkEvent::Down => self.turn(link, false),
             _ => {
-                if let Some(number) = self.net.wires[link].mobile {
+                if let Some(number) = self.net.wires[link].mobile() {
                     let interface = self.net.interface(self.net.mobiles[number].node.0, link);
                     self.tell_mobile(number, interface, event.news);
                     self.tell_network(link, event.news);
@@ -65,7 +65,7 @@ impl World {
 
     /// Records a link's events, except those for a protocol, which records them itself.
     fn record_notice(&mut self, link: usize, event: &ReceptionEvent) {
-        let Some(number) = self.net.wires[link].mobile else {
+        let Some(number) = self.net.wires[link].mobile() else {
             return;
         };
         let mobile = &self.net.mobiles[number];

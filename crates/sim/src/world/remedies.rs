@@ -68,11 +68,9 @@ impl World {
             slowest = Some(slowest.map_or(rate, |slowest: DataRate| slowest.min(rate)));
             node = ends[from.other().index()].0;
         }
-        let all = self.net.wires.iter();
-        let all = all.flat_map(|wire| {
-            let config = wire.link.config();
-            [End::A, End::B].map(|from| packet_rate(config, from))
-        });
+        let all = self.net.wires.ends_with_configs();
+        let all =
+            all.flat_map(|(_, config)| [End::A, End::B].map(|from| packet_rate(config, from)));
         slowest.or(all.min()).unwrap_or(DataRate::ZERO)
     }
 

@@ -48,6 +48,7 @@ pub fn install(
     for behind in behind_cells {
         places.set_network(behind.ends, behind.far.0 as u32);
     }
+    places.shrink();
     let places = Arc::new(places);
     for node in nodes.iter_mut() {
         node.host.routes_mut().share(&places);
@@ -89,6 +90,9 @@ pub fn install(
             nodes[router].host.routes_mut().set(*address, interface);
         }
     }
+    for node in nodes.iter_mut() {
+        node.host.routes_mut().shrink();
+    }
     let serves = serving(nodes, (wires, mobiles));
     let routers = (0..nodes.len())
         .filter(|&node| ways.chooses[node] || serves[node])
@@ -126,8 +130,8 @@ fn serving(nodes: &[Node], (wires, mobiles): (&Wires, &[MobileRun])) -> Vec<bool
         interfaces.any(|leads_to| matches!(leads_to, LeadsTo::Cell(_)))
     };
     let mut serves: Vec<bool> = nodes.iter().map(has_cell).collect();
-    for wire in wires.plain() {
-        let mobile = wire.mobile.map(|number| mobiles[number].node.0);
+    for wire in wires.all_plain() {
+        let mobile = wire.mobile().map(|number| mobiles[number].node.0);
         let far = wire.present_ends().map(|end| end.0);
         for node in far
             .into_iter()

@@ -78,7 +78,7 @@ impl World {
     pub(super) fn close_queues(&mut self, mobile: usize) {
         for number in 0..self.net.queues.len() {
             let queue = &self.net.queues[number];
-            let is_own = self.net.wires[queue.link].mobile == Some(mobile);
+            let is_own = self.net.wires[queue.link].mobile() == Some(mobile);
             if is_own && queue.rate.is_some() && queue.closes.is_none() {
                 let closes = self.now + queue.opening.closes_after;
                 self.net.queues[number].closes = Some(closes);
@@ -106,7 +106,11 @@ impl World {
             (queue.rate, queue.closes) = (None, None);
             let (link, place) = (queue.link, queue.place);
             self.net.touch(link);
-            self.net.wires[link].link.set_queue(self.now, place, None);
+            self.net
+                .wires
+                .plain_mut(link)
+                .link
+                .set_queue(self.now, place, None);
             return self.record_queue(number, "SI-C-QUEUE_CLOSE", "");
         }
         if queue.opening.follows_window {
@@ -131,7 +135,9 @@ impl World {
         }
         self.net.queues[number].rate = Some(rate);
         self.net.touch(link);
-        self.net.wires[link]
+        self.net
+            .wires
+            .plain_mut(link)
             .link
             .set_queue(self.now, place, Some(rate));
         let words = format!(", {} bit/s", rate.bits_per_second());
@@ -140,7 +146,7 @@ impl World {
 
     /// Returns the rate at which the connections of a queue send by their windows and round-trip times, if any is known.
     fn window_rate(&self, link: usize, place: usize) -> Option<DataRate> {
-        let flows = self.net.wires[link].link.flows_of_queue(place);
+        let flows = self.net.wires.plain(link).link.flows_of_queue(place);
         let rates = flows.into_iter().filter_map(|flow| {
             let flow = flow.0 as usize;
             let socket = self.load.flows[flow].sockets[Role::Source as usize]?;

@@ -1,7 +1,6 @@
 //! Packets on their way: offered to links, delivered or dropped, forwarded.
 
 use super::packet_counts::LossCause;
-use super::wires::Wire;
 use super::{Net, World};
 use crate::link::queue::Class;
 use crate::link::{DropReason, End, Fate, Label, Outcome};
@@ -27,14 +26,12 @@ impl World {
 
     /// Hands a packet to a link, at this end.
     pub(super) fn offer_to(&mut self, (link, end): (usize, End), id: PacketId) {
-        if self.net.wires[link].mobile.is_some()
-            && let Some(place) = self.net.wires.place(link)
-        {
+        if let Some(place) = self.net.wires.place(link) {
             return self.offer_to_radio((link, place), end, id);
         }
-        let now = self.now;
-        let polls_all = self.probes.recorder.records_queues();
-        let (wire, length) = self.leave(link, end, id);
+        let (now, polls_all) = (self.now, self.probes.recorder.records_queues());
+        let length = self.leave(link, end, id);
+        let wire = self.net.wires.plain_mut(link);
         if wire.link.reads_labels() {
             return self.offer_labelled((link, end), (id, length));
         }
@@ -53,7 +50,7 @@ impl World {
     #[inline(never)]
     fn offer_labelled(&mut self, (link, end): (usize, End), (id, length): (PacketId, u32)) {
         let label = self.label((link, end), id);
-        let wire = &mut self.net.wires[link];
+        let wire = self.net.wires.plain_mut(link);
         wire.link.offer_labelled(self.now, end, (id, length), label);
         if wire.interests[end.index()].queued {
             return self.tell_queued(link, end, id);
@@ -73,20 +70,19 @@ impl World {
         }
     }
 
-    /// Lets a packet leave a host over a link, from this end. Returns the link and the packet's length in bytes.
+    /// Lets a packet leave a host over a link, from this end. Returns its length in bytes.
     // Once a hop: the compiler does not inline it by itself.
     #[inline(always)]
-    pub(super) fn leave(&mut self, link: usize, end: End, id: PacketId) -> (&mut Wire, u32) {
+    pub(super) fn leave(&mut self, link: usize, end: End, id: PacketId) -> u32 {
         let travelling = &mut self.net.packets[id];
         travelling.offered = self.now;
         travelling.link = link as u32;
         travelling.from = end;
+        self.net.wires[link].offered[end.index()] += 1;
         if let Some(captures) = &mut self.probes.captures {
             captures.sent(self.now, link, end, &travelling.packet);
         }
-        let wire = &mut self.net.wires[link];
-        wire.offered[end.index()] += 1;
-        (wire, travelling.length)
+        travelling.length
     }
 
     /// Records the queues at both ends of a touched link after all events of this moment. Only for worlds that record
@@ -94,13 +90,15 @@ impl World {
     pub(super) fn record_queues(&mut self, link: usize) {
         let subjects = self.subjects(link);
         let ends = self.net.wires.ends(link);
-        self.net.wires[link].link.catch_up(self.now);
+        if let Some(plain) = self.net.wires.find_plain(link) {
+            plain.link.catch_up(self.now);
+        }
         for end in End::ALL {
             if self.is_elsewhere(ends[end.index()].0) {
                 continue;
             }
-            let wire = &self.net.wires[link];
-            let (packets, bytes) = wire.link.queue(end);
+            let plain = self.net.wires.find_plain(link);
+            let (packets, bytes) = plain.map_or((0, 0), |plain| plain.link.queue(end));
             let subject = subjects[end.index()];
             let mut put = |quantity, value| {
                 self.probes
@@ -119,7 +117,7 @@ impl World {
         }
         let wire = &self.net.wires[link];
         let mut ends = wire.present_ends();
-        if wire.mobile.is_some() {
+        if wire.mobile().is_some() {
             ends = self.net.wires.ends(link);
             self.net.cross_access(link, fate.packet);
         }
@@ -231,7 +229,7 @@ impl World {
             return;
         }
         self.probes.drops.count(link, End::ALL[from], reason);
-        if let Some(mobile) = wire.mobile
+        if let Some(mobile) = wire.mobile()
             && matches!(reason, DropReason::LinkDown | DropReason::Discarded)
         {
             self.net.mobiles[mobile].lose(link, wire.works, packet.flow);
@@ -243,7 +241,7 @@ impl Net {
     /// Flips the bits that the channel of a link has hit, except the spared ones.
     #[inline(never)]
     fn damage(&mut self, (link, from): (usize, End), id: PacketId, bit_errors: BitErrors) {
-        let config = self.wires[link].link.config();
+        let config = self.wires.config(link);
         let direction = match from {
             End::A => &config.down,
             End::B => &config.up,

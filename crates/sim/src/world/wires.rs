@@ -12,7 +12,7 @@ use crate::rng::Seed;
 use crate::scenario::model::{CellId, NodeIndex, Radio, Scenario, StationId};
 use baton_proto::interface::{InterfaceId, StatusInterests};
 use baton_proto::time::Instant;
-use core::ops::{Index, IndexMut, Range};
+use core::ops::{Deref, DerefMut, Index, IndexMut, Range};
 use std::collections::BTreeSet;
 
 use super::ports::PortId;
@@ -83,7 +83,7 @@ pub(crate) struct RadioPlace {
     pub cell: CellId,
 }
 
-/// A link and its ends. Fields used at every hop come first, beside the first fields of the link.
+/// A link and its ends. Fields used at every hop come first.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Wire {
@@ -91,7 +91,7 @@ pub(crate) struct Wire {
     /// Node and interface at ends A and B; for an aircraft's link, end A is at its present or last cell.
     ends: [Joint; 2],
     /// The mobile, if this is its access link.
-    pub mobile: Option<usize>,
+    mobile: Option<u32>,
     /// Packets offered at ends A and B.
     pub offered: [u64; 2],
     pub touched: bool,
@@ -107,8 +107,6 @@ pub(crate) struct Wire {
     pub broken: bool,
     /// For an access link, true if its last report to the network's end was the mobile's arrival.
     pub told_up: bool,
-    /// State machine that carries its packets; not for an aircraft's link, which the radio network carries.
-    pub link: Link,
     /// Numbers of the packets held since the handover, while its mobile leaves it and its interface is to be removed
     /// once it has drained.
     #[expect(
@@ -116,16 +114,49 @@ pub(crate) struct Wire {
         reason = "nearly all links have none, and so pay for a pointer only"
     )]
     pub leaving: Option<Box<BTreeSet<u64>>>,
-    pub subjects: [Subject; 2],
     /// The port of the mobile's kernel, if this is the access link of a real mobile.
     pub port: Option<PortId>,
 }
 
+/// A link between two nodes, with the state machine that carries its packets. A radio network itself carries those of its
+/// aircraft.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct PlainWire {
+    wire: Wire,
+    pub link: Link,
+    pub subjects: [Subject; 2],
+}
+
+impl PlainWire {
+    /// Returns true if it need not be polled before its queued event: it has nothing to tell, nothing is due, and nothing is
+    /// earlier.
+    #[inline]
+    pub fn sleeps_on(&self, now: Instant) -> bool {
+        let deadline = self.link.next_deadline().unwrap_or(Instant::NEVER);
+        deadline > now && self.timer.covers(deadline) && !self.reports && self.mobile().is_none()
+    }
+}
+
+impl Deref for PlainWire {
+    type Target = Wire;
+    #[inline]
+    fn deref(&self) -> &Wire {
+        &self.wire
+    }
+}
+
+impl DerefMut for PlainWire {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+}
+
 impl Wire {
-    fn new(ends: [NodeInterface; 2], config: Shared<LinkConfig>, seed: Seed) -> Wire {
+    fn new(ends: [NodeInterface; 2], config: &LinkConfig) -> Wire {
         Wire {
             reports: config.reports(),
-            link: Link::new(config, seed),
             timer: Timer::default(),
             touched: false,
             offered: [0; 2],
@@ -138,16 +169,18 @@ impl Wire {
             told_up: false,
             port: None,
             leaving: None,
-            subjects: [Subject(0); 2],
         }
     }
 
-    /// Returns true if the link need not be polled before its queued event: it has nothing to tell, nothing is due, and nothing is
-    /// earlier.
+    /// Returns the mobile, if this is its access link.
     #[inline]
-    pub fn sleeps_on(&self, now: Instant) -> bool {
-        let deadline = self.link.next_deadline().unwrap_or(Instant::NEVER);
-        deadline > now && self.timer.covers(deadline) && !self.reports && self.mobile.is_none()
+    pub fn mobile(&self) -> Option<usize> {
+        self.mobile.map(|mobile| mobile as usize)
+    }
+
+    /// Makes it an access link of a mobile.
+    pub fn belong_to(&mut self, mobile: usize) {
+        self.mobile = Some(mobile as u32);
     }
 
     /// Returns node and interface at the present ends A and B.
@@ -178,7 +211,7 @@ struct CellWire {
 /// All links.
 #[derive(Debug)]
 pub(crate) struct Wires {
-    plain: Vec<Wire>,
+    plain: Vec<PlainWire>,
     /// The links of aircraft, ordered by network.
     aircraft: Vec<Wire>,
     radios: Vec<RadioWires>,
@@ -199,10 +232,10 @@ impl Wires {
                 add_interface(nodes, node, LeadsTo::Link(number as u32, end), mtu)
             };
             let ends = [join(spec.ends[0], End::A), join(spec.ends[1], End::B)];
-            let name = &spec.config.name;
-            plain.push(Wire {
-                subjects: subjects(recorder, name),
-                ..Wire::new(ends, spec.config.clone(), seed)
+            plain.push(PlainWire {
+                wire: Wire::new(ends, &spec.config),
+                link: Link::new(spec.config.clone(), seed),
+                subjects: subjects(recorder, &spec.config.name),
             });
         }
         let mut wires = Wires {
@@ -217,12 +250,12 @@ impl Wires {
             radios: Vec::new(),
         };
         for radio in &scenario.radios {
-            wires.add_radio(radio, nodes, seed);
+            wires.add_radio(radio, nodes);
         }
         wires
     }
 
-    fn add_radio(&mut self, radio: &Radio, nodes: &mut [Node], seed: Seed) {
+    fn add_radio(&mut self, radio: &Radio, nodes: &mut [Node]) {
         let number = self.radios.len() as u32;
         let cells = radio.stations.iter().enumerate().map(|(cell, station)| {
             let place = CellPlace {
@@ -244,7 +277,7 @@ impl Wires {
             };
             let (leads_to, mtu) = (LeadsTo::Radio(place), cells[0].config.mtu);
             let own = add_interface(nodes, aircraft.node, leads_to, mtu);
-            let wire = Wire::new([cells[0].end, own], cells[0].config.clone(), seed);
+            let wire = Wire::new([cells[0].end, own], &cells[0].config);
             self.aircraft.push(wire);
         }
         self.radios.push(RadioWires {
@@ -256,13 +289,37 @@ impl Wires {
     }
 
     /// Returns the links between two nodes.
-    pub fn plain(&self) -> &[Wire] {
+    pub fn all_plain(&self) -> &[PlainWire] {
         &self.plain
     }
 
     /// Returns the links between two nodes, to change them.
-    pub fn plain_mut(&mut self) -> &mut [Wire] {
+    pub fn all_plain_mut(&mut self) -> &mut [PlainWire] {
         &mut self.plain
+    }
+
+    /// Returns a link between two nodes.
+    ///
+    /// # Panics
+    /// Panics if there is no such link, or if a radio network carries it.
+    #[inline]
+    pub fn plain(&self, link: usize) -> &PlainWire {
+        &self.plain[link]
+    }
+
+    /// Returns a link between two nodes, to use it.
+    ///
+    /// # Panics
+    /// Panics if there is no such link, or if a radio network carries it.
+    #[inline]
+    pub fn plain_mut(&mut self, link: usize) -> &mut PlainWire {
+        &mut self.plain[link]
+    }
+
+    /// Returns a link to use it, unless a radio network carries it.
+    #[inline]
+    pub fn find_plain(&mut self, link: usize) -> Option<&mut PlainWire> {
+        self.plain.get_mut(link)
     }
 
     /// Returns the base stations' ends of all cells, and the parameters of each cell.
@@ -273,7 +330,21 @@ impl Wires {
 
     /// Returns all links, those between two nodes first.
     pub fn iter(&self) -> impl Iterator<Item = &Wire> {
-        self.plain.iter().chain(&self.aircraft)
+        let plain = self.plain.iter().map(|plain| &plain.wire);
+        plain.chain(&self.aircraft)
+    }
+
+    /// Returns the present ends of all links, those between two nodes first, and the parameters with which each begins; an
+    /// aircraft's link has those of the first cell.
+    pub fn ends_with_configs(&self) -> impl Iterator<Item = ([NodeInterface; 2], &LinkConfig)> {
+        let plain = self.plain.iter();
+        let plain = plain.map(|plain| (plain.present_ends(), plain.link.config()));
+        let aircraft = self.radios.iter().flat_map(|radio| {
+            let of_radio = self.aircraft[radio.first_aircraft..].iter();
+            let of_radio = of_radio.take(radio.at.len());
+            of_radio.map(|wire| (wire.present_ends(), &*radio.cells[0].config))
+        });
+        plain.chain(aircraft)
     }
 
     /// Returns the aircraft and the cell of a link, if the link belongs to a radio network.
@@ -380,8 +451,7 @@ impl Wires {
     /// part, and counts what both have offered.
     pub fn take_over(&mut self, other: Wires, is_theirs: impl Fn(usize) -> bool) {
         let theirs = |wire: &Wire| wire.present_ends().map(|(node, _)| is_theirs(node));
-        let all = self.plain.iter_mut().chain(&mut self.aircraft);
-        for (own, their) in all.zip(other.plain.into_iter().chain(other.aircraft)) {
+        for (own, their) in self.plain.iter_mut().zip(other.plain) {
             match theirs(own) {
                 [true, true] => *own = their,
                 [false, false] => {}
@@ -389,6 +459,11 @@ impl Wires {
                     own.offered[0] += their.offered[0];
                     own.offered[1] += their.offered[1];
                 }
+            }
+        }
+        for (own, their) in self.aircraft.iter_mut().zip(other.aircraft) {
+            if theirs(own) == [true; 2] {
+                *own = their;
             }
         }
         for (own, their) in self.radios.iter_mut().zip(other.radios) {
@@ -404,7 +479,7 @@ impl Wires {
             Some(RadioPlace { radio, cell, .. }) => {
                 &self.radios[radio as usize].cells[usize::from(cell.0)].config
             }
-            None => self[link].link.config(),
+            None => self.plain[link].link.config(),
         }
     }
 
@@ -421,7 +496,7 @@ impl Index<usize> for Wires {
     #[inline]
     fn index(&self, link: usize) -> &Wire {
         match self.plain.get(link) {
-            Some(wire) => wire,
+            Some(plain) => &plain.wire,
             None => &self.aircraft[self.aircraft_at(link)],
         }
     }
@@ -431,7 +506,7 @@ impl IndexMut<usize> for Wires {
     #[inline]
     fn index_mut(&mut self, link: usize) -> &mut Wire {
         if link < self.plain.len() {
-            return &mut self.plain[link];
+            return &mut self.plain[link].wire;
         }
         let place = self.aircraft_at(link);
         &mut self.aircraft[place]

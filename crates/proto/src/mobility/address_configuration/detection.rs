@@ -1,7 +1,7 @@
 //! Address assignment: multicast group, duplicate address detection, and the choice of the router in use.
 
 use super::{AddressConfiguration, Attachment, ConfigurationEvent, Repeat};
-use crate::mobility::{append, discovery, listener_report};
+use crate::mobility::{append, discovery, listener_report, retain};
 use crate::time::{Duration, Instant};
 use crate::wire::neighbor_discovery::{
     NeighborDiscovery, NeighborSolicitation, solicited_node_multicast,
@@ -136,11 +136,7 @@ impl AddressConfiguration {
             }
         }
         let assigned = &self.assigned;
-        self.detections
-            .retain(|one| !assigned.contains(&one.address));
-        if self.detections.is_empty() {
-            self.detections = Vec::new();
-        }
+        retain(&mut self.detections, |one| !assigned.contains(&one.address));
     }
 
     pub(super) fn join(&mut self, now: Instant, group: Ipv6Addr) {

@@ -11,6 +11,7 @@
 mod anchors;
 mod announcement;
 mod event;
+mod extras;
 mod fast_handover;
 mod group;
 mod interfaces;
@@ -31,27 +32,20 @@ use crate::mobility::address_configuration::{
     AddressConfiguration, Attachment, ConfigurationEvent,
 };
 use crate::mobility::draws::Draws;
-use crate::mobility::handover_service::{self, HandoverService, Signalling};
-use crate::mobility::mobile_ipv6::prefix_assignment::PrefixAssignment;
-use crate::mobility::network_access::NetworkAccess;
+use crate::mobility::handover_service::{self, Signalling};
 use crate::mobility::tunnel::{Refused, Tunnels};
 use crate::packet::Packet;
 use crate::time::Instant;
 use crate::wire::mih::LinkIdentifier;
 use crate::wire::mobility_header::PathReport;
-use crate::wire::prefix::Ipv6Prefix;
-use anchors::Anchors;
 use core::net::{IpAddr, Ipv6Addr};
 pub use event::MobileEvent;
-use fast_handover::Routers;
-use group::Group;
+use extras::Extras;
 use interfaces::Interfaces;
-use optimization::Peer;
 use registration::Registration;
 pub use settings::{
     AnchorSettings, BufferingRequest, FleetSettings, MobileSettings, RouterRegistration,
 };
-use std::collections::BTreeMap;
 
 /// A received packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,46 +82,17 @@ struct Place {
     attachment: Attachment,
 }
 
-/// The mobile node's agent. A fleet has thousands, so that one without a service pays a pointer for it.
+/// The mobile node's agent.
 #[derive(Clone, Debug)]
 pub struct MobileNode {
     settings: MobileSettings,
     interfaces: Interfaces,
     preferred: InterfaceId,
     place: Option<Place>,
-    /// `None` without an AAA server.
-    access: Option<Box<NetworkAccess>>,
-    /// `None` without a point of service.
-    handover_service: Option<Box<HandoverService>>,
-    /// `None` unless the home network prefix is assigned.
-    prefix: Option<Box<PrefixAssignment>>,
     home: Registration,
     /// Care-of address before the accepted one, to which the home agent may still send for a while.
     former: Option<Ipv6Addr>,
-    /// `None` unless routers of previous links are informed.
-    routers: Option<Box<Routers>>,
-    /// `None` unless mobility anchor points are used.
-    anchors: Option<Box<Anchors>>,
-    /// Prefixes of the next links of interfaces; `None` without a table.
-    #[expect(
-        clippy::box_collection,
-        reason = "nearly all have none, and so pay for a pointer only"
-    )]
-    known_routers: Option<Box<BTreeMap<InterfaceId, Ipv6Prefix>>>,
-    /// `None` unless routers get copies.
-    group: Option<Box<Group>>,
-    /// Peers to which routes are optimised.
-    #[expect(
-        clippy::box_collection,
-        reason = "nearly all have none, and so pay for a pointer only"
-    )]
-    peers: Option<Box<BTreeMap<Ipv6Addr, Peer>>>,
-    /// Path of each interface, for the reports in updates.
-    #[expect(
-        clippy::box_collection,
-        reason = "nearly all have none, and so pay for a pointer only"
-    )]
-    paths: Option<Box<BTreeMap<InterfaceId, PathParameters>>>,
+    extras: Extras,
     tunnels: Tunnels,
     draws: Draws,
     counts: Option<Box<MobileCounts>>,
@@ -143,21 +108,35 @@ impl MobileNode {
     /// changes with a restart.
     pub fn new(settings: MobileSettings, interfaces: usize, secret: [u8; 16]) -> MobileNode {
         let mut draws = Draws::new(secret);
+        let mut extras = Extras::default();
+        if settings.access.is_some() {
+            extras.access_or_new();
+        }
+        if settings.handover_service.is_some() {
+            extras.handover_service_or_new();
+        }
+        if settings.fleet.is_prefix_assigned {
+            extras.prefix_or_new();
+        }
+        if settings.fleet.tells_routers {
+            extras.routers_or_new();
+        }
+        if settings.anchors.is_some() {
+            extras.anchors_or_new();
+        }
+        if settings.fleet.has_group {
+            extras.group_or_new();
+        }
+        if settings.fleet.optimizes_routes {
+            extras.peers_or_new();
+        }
         MobileNode {
             interfaces: Interfaces::new(interfaces, &mut draws),
             preferred: InterfaceId(0),
             place: None,
-            access: settings.access.as_ref().map(|_| Box::default()),
-            handover_service: settings.handover_service.as_ref().map(|_| Box::default()),
-            prefix: (settings.fleet.is_prefix_assigned).then(Box::default),
             home: Registration::default(),
             former: None,
-            routers: settings.fleet.tells_routers.then(Box::default),
-            anchors: settings.anchors.as_ref().map(|_| Box::default()),
-            known_routers: None,
-            group: settings.fleet.has_group.then(Box::default),
-            peers: settings.fleet.optimizes_routes.then(Box::default),
-            paths: None,
+            extras,
             tunnels: Tunnels::new(settings.fleet.path_mtu, settings.fleet.clamp_segment_size),
             draws,
             counts: None,
@@ -204,7 +183,7 @@ impl MobileNode {
 
     /// Returns the interface that has this address, or receives the packets for this regional care-of address.
     pub(super) fn interface_with(&self, address: Ipv6Addr) -> Option<InterfaceId> {
-        let anchor = self.anchors.as_ref().and_then(|own| own.with(address));
+        let anchor = self.extras.anchors().and_then(|own| own.with(address));
         let on_link = anchor.map_or(Some(address), |anchor| anchor.accepted())?;
         self.interfaces.position(|one| one.has(on_link))
     }
@@ -234,7 +213,7 @@ impl MobileNode {
         address.is_multicast()
             || self.is_own(address.into())
             || [self.home.latest(), self.former].contains(&Some(address))
-            || self.anchors.as_ref().is_some_and(|own| own.knows(address))
+            || self.extras.anchors().is_some_and(|own| own.knows(address))
             || self.interfaces.position(|one| one.has(address)).is_some()
             // An advertisement may come before the address is ready (RFC 4429 section 3.3).
             || self.interfaces.position(|one| one.is_link_local(address)).is_some()
@@ -248,12 +227,12 @@ impl MobileNode {
 
     /// Sets the path that updates sent over an interface report (802.21 Link_Parameters_Report).
     pub fn set_path(&mut self, interface: InterfaceId, path: PathParameters) {
-        self.paths.get_or_insert_default().insert(interface, path);
+        self.extras.paths_or_new().insert(interface, path);
     }
 
     /// Returns the path report for an update sent now.
     fn path_report(&self, now: Instant) -> Option<PathReport> {
-        let path = self.paths.as_ref()?.get(&self.interface()?)?;
+        let path = self.extras.paths()?.get(&self.interface()?)?;
         let queue = path.queue_packets.unwrap_or(0);
         Some(PathReport {
             sent: (now.as_nanos() / 1_000) as u32,
@@ -273,7 +252,7 @@ impl MobileNode {
 
     /// Takes in a medium's event at an interface, used or not, for the point of service's queries.
     pub fn handle_medium(&mut self, interface: InterfaceId, event: LinkEvent) {
-        if let Some(service) = &mut self.handover_service {
+        if let Some(service) = self.extras.handover_service_mut() {
             service.handle_medium(interface, event);
         }
     }
@@ -281,7 +260,7 @@ impl MobileNode {
     /// Notes that an interface's link is up, perhaps at a new point of attachment (802.21 Link_Up,
     /// Link_Handover_Complete).
     pub fn link_up(&mut self, now: Instant, interface: InterfaceId) {
-        let routers = self.routers.as_mut();
+        let routers = self.extras.routers_mut();
         let predicted = routers.and_then(|routers| routers.predicted.as_mut());
         let expected = predicted.and_then(|predicted| predicted.arrive(interface));
         if let Some(configuration) = self.interfaces.get_mut(interface, &self.settings) {
@@ -309,9 +288,10 @@ impl MobileNode {
         self.prepare_announcement(now, interface);
         let (speaks_from, ahead) = (self.speaks_from(), self.ahead_at(interface));
         let used = self.interface();
-        if let (Some(service), Some(settings)) =
-            (&mut self.handover_service, &self.settings.handover_service)
-        {
+        if let (Some(service), Some(settings)) = (
+            self.extras.handover_service_mut(),
+            &self.settings.handover_service,
+        ) {
             match (settings.signalling, ahead) {
                 (Signalling::Backward, _) => {
                     service.prepare(now, (used, interface), speaks_from, settings);
@@ -360,31 +340,37 @@ impl MobileNode {
         let mut ask = |deadline: Option<Instant>| {
             earliest = earliest.min(deadline.unwrap_or(Instant::NEVER));
         };
-        if let Some(access) = &self.access {
+        if let Some(access) = self.extras.access() {
             ask(access.poll_timeout());
         }
-        if let (Some(service), Some(settings)) =
-            (&self.handover_service, &self.settings.handover_service)
-        {
+        if let (Some(service), Some(settings)) = (
+            self.extras.handover_service(),
+            &self.settings.handover_service,
+        ) {
             ask(service.poll_timeout(settings));
         }
-        if let Some(prefix) = &self.prefix {
+        if let Some(prefix) = self.extras.prefix() {
             ask(prefix.poll_timeout());
         }
         ask(self.home.poll_timeout(refreshes));
-        if let Some(anchors) = &self.anchors {
+        if let Some(anchors) = self.extras.anchors() {
             ask(anchors.poll_timeout(self.on_link_care_of().is_some()));
         }
-        if let Some(routers) = &self.routers {
+        if let Some(routers) = self.extras.routers() {
             ask(routers.poll_timeout());
         }
-        if let Some(group) = &self.group {
+        if let Some(group) = self.extras.group() {
             ask(group.poll_timeout());
         }
         for (_, interface) in self.interfaces.iter() {
             ask(interface.poll_timeout());
         }
-        for peer in self.peers.iter().flat_map(|peers| peers.values()) {
+        for peer in self
+            .extras
+            .peers()
+            .into_iter()
+            .flat_map(|peers| peers.values())
+        {
             ask(peer.poll_timeout(binds));
         }
         (earliest != Instant::NEVER).then_some(earliest)
@@ -395,13 +381,14 @@ impl MobileNode {
         for (_, interface) in self.interfaces.iter_mut() {
             interface.handle_timeout(now);
         }
-        if let (Some(access), Some(settings)) = (&mut self.access, &self.settings.access) {
+        if let (Some(access), Some(settings)) = (self.extras.access_mut(), &self.settings.access) {
             access.handle_timeout(now, settings, &mut self.draws);
         }
         let speaks_from = self.speaks_from();
-        if let (Some(service), Some(settings)) =
-            (&mut self.handover_service, &self.settings.handover_service)
-        {
+        if let (Some(service), Some(settings)) = (
+            self.extras.handover_service_mut(),
+            &self.settings.handover_service,
+        ) {
             service.handle_timeout(now, settings);
             if let Some(place) = speaks_from {
                 service.request_services(now, place, settings);
@@ -424,15 +411,15 @@ impl MobileNode {
                 return Some((Towards::Interface(place), packet));
             }
         }
-        let of_access = self.access.as_mut().and_then(|one| one.poll_transmit());
+        let of_access = self.extras.access_mut().and_then(|one| one.poll_transmit());
         if let Some((interface, packet)) = of_access {
             return Some((Towards::Interface(interface), packet));
         }
-        let of_prefix = self.prefix.as_mut().and_then(|one| one.poll_transmit());
+        let of_prefix = self.extras.prefix_mut().and_then(|one| one.poll_transmit());
         if let Some((interface, packet)) = of_prefix {
             return Some((Towards::Interface(interface), packet));
         }
-        let service = self.handover_service.as_mut();
+        let service = self.extras.handover_service_mut();
         if let Some((interface, packet)) = service.and_then(|one| one.poll_transmit()) {
             return Some((Towards::Interface(interface), packet));
         }
@@ -483,7 +470,7 @@ impl MobileNode {
 
     /// Requests access for new attachments, and passes on the results.
     fn follow_access(&mut self, now: Instant) {
-        let (Some(own), Some(settings)) = (&mut self.access, &self.settings.access) else {
+        let (Some(own), Some(settings)) = (self.extras.access_mut(), &self.settings.access) else {
             return;
         };
         for (place, interface) in self.interfaces.iter() {
@@ -497,7 +484,7 @@ impl MobileNode {
 
     /// Takes in the AAA server's answer.
     fn handle_access_answer(&mut self, now: Instant, at: (InterfaceId, Ipv6Addr), bytes: &[u8]) {
-        if let (Some(access), Some(settings)) = (&mut self.access, &self.settings.access)
+        if let (Some(access), Some(settings)) = (self.extras.access_mut(), &self.settings.access)
             && !access.handle_answer(now, at, bytes, settings)
         {
             self.counts_mut().unexpected += 1;
@@ -507,9 +494,10 @@ impl MobileNode {
 
     /// Takes in a message from the point of service to this place.
     fn handle_service_message(&mut self, now: Instant, at: handover_service::Place, bytes: &[u8]) {
-        if let (Some(service), Some(settings)) =
-            (&mut self.handover_service, &self.settings.handover_service)
-            && !service.handle_message(now, at, bytes, settings)
+        if let (Some(service), Some(settings)) = (
+            self.extras.handover_service_mut(),
+            &self.settings.handover_service,
+        ) && !service.handle_message(now, at, bytes, settings)
         {
             self.counts_mut().unexpected += 1;
         }
@@ -519,7 +507,7 @@ impl MobileNode {
     /// Reports the complete handover to the point of service, once the home agent knows the new place.
     fn complete_handover(&mut self, now: Instant) {
         let speaks_from = self.speaks_from();
-        if let Some(service) = &mut self.handover_service
+        if let Some(service) = self.extras.handover_service_mut()
             && let (Some(settings), Some(place)) = (&self.settings.handover_service, speaks_from)
         {
             service.complete(now, place, settings);
@@ -529,7 +517,8 @@ impl MobileNode {
     /// Ends the exchanges with the point of service at places that the mobile has left, prepares a handover that awaits an
     /// address, and requests the services that the mobile lacks from where it is.
     fn follow_place(&mut self, now: Instant, moves: bool) {
-        let Some(mut service) = self.handover_service.take() else {
+        let taken = self.extras.handover_service_mut().map(core::mem::take);
+        let Some(mut service) = taken else {
             return;
         };
         let speaks_from = self.speaks_from();
@@ -547,12 +536,12 @@ impl MobileNode {
         if let (Some(place), Some(settings)) = (speaks_from, &self.settings.handover_service) {
             service.request_services(now, place, settings);
         }
-        self.handover_service = Some(service);
+        *self.extras.handover_service_or_new() = service;
         self.follow_handover_service();
     }
 
     fn follow_handover_service(&mut self) {
-        let Some(service) = &mut self.handover_service else {
+        let Some(service) = self.extras.handover_service_mut() else {
             return;
         };
         while let Some(event) = service.poll_event() {
@@ -585,7 +574,7 @@ impl MobileNode {
     fn find_place(&self) -> Option<Place> {
         let attached = |interface: InterfaceId| {
             let attachment = self.interfaces.get(interface)?.attachment();
-            let admitted = match &self.access {
+            let admitted = match self.extras.access() {
                 Some(access) => access.admits(interface, attachment),
                 None => attachment != Attachment::None,
             };
@@ -623,7 +612,7 @@ impl MobileNode {
     /// care-of address, once the anchor point has accepted the mobile.
     fn known_attachment(&self) -> Attachment {
         let attachment = self.attachment();
-        let anchor = self.anchors.as_ref().and_then(|own| own.current());
+        let anchor = self.extras.anchors().and_then(|own| own.current());
         match (attachment, anchor) {
             (Attachment::Away(_), Some(anchor)) => {
                 let accepted = anchor.accepted();

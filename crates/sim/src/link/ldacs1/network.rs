@@ -139,6 +139,11 @@ impl Network {
             .map(|(cell, _)| cell)
     }
 
+    /// Returns an aircraft's track.
+    pub fn track(&self, id: StationId) -> &Track {
+        self.stations[id.0 as usize].track()
+    }
+
     /// Returns the packets and bytes not yet delivered in an aircraft's direction, as of the last call.
     pub fn queue(&self, id: StationId, direction: Direction) -> (u32, u32) {
         self.stations[id.0 as usize].queue(direction).size()

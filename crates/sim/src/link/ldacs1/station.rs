@@ -83,7 +83,7 @@ pub struct Station {
 #[derive(Debug)]
 pub struct Queue {
     /// Classes by priority, the highest first.
-    classes: Vec<Class>,
+    classes: Box<[Class]>,
     /// Multiframe in which the sender knows the latest fragment's fate.
     pub known: Multiframe,
     allowance_bits: u32,
@@ -94,7 +94,7 @@ impl Station {
     /// Creates an aircraft without a cell.
     pub fn new(track: Arc<Track>) -> Station {
         let queue = || Queue {
-            classes: Vec::new(),
+            classes: Box::default(),
             known: Multiframe(0),
             allowance_bits: 0,
             allowance_of: Multiframe(0),
@@ -166,9 +166,11 @@ impl Queue {
             .get(place)
             .is_none_or(|class| class.priority != priority)
         {
+            let mut classes = core::mem::take(&mut self.classes).into_vec();
             // Mostly there is only this one.
-            self.classes.reserve_exact(1);
-            self.classes.insert(place, Class::new(priority));
+            classes.reserve_exact(1);
+            classes.insert(place, Class::new(priority));
+            self.classes = classes.into();
         }
         &mut self.classes[place]
     }

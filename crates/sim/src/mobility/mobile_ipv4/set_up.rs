@@ -11,7 +11,7 @@ use crate::world::agents::{ProtocolRun, access_links};
 use crate::world::ports::BehindLink;
 use crate::world::radio::BehindCell;
 use crate::world::routing::InDomain;
-use crate::world::wires::{AircraftPlace, CellPlace, RadioPlace};
+use crate::world::wires::{CellPlace, RadioPlace};
 use baton_proto::host::layer::Rank;
 use baton_proto::interface::InterfaceId;
 use baton_proto::mobility::home_network::HomeNetwork;
@@ -109,7 +109,7 @@ impl World {
             address: agent.prefix.host(1),
             longest_lifetime: agent.longest_lifetime,
             // A mobile has at most one address per link.
-            simultaneous_bindings: self.net.wires.plain().len() + cells,
+            simultaneous_bindings: self.net.wires.all_plain().len() + cells,
             reverse_tunnel: true,
             encapsulations: encapsulations(&self.scenario),
             foreign_agents: BTreeMap::new(),
@@ -176,13 +176,12 @@ impl World {
             sources.push((interface, source));
             care_of.push((link, self.care_of_address(source, (node, link))));
         }
-        for (radio, station) in mobile.attachment.radios(&self.scenario.radios) {
-            let radio = radio as u32;
-            let present = self.net.wires.present(AircraftPlace { radio, station });
+        for radio in mobile.attachment.radios(&self.scenario.radios) {
+            let present = self.net.present_in(radio, node);
             let interface = self.net.interface(node, present);
             // The cell is unknown until the mobile is there.
             sources.push((interface, CareOf::ForeignAgent));
-            self.add_cell_networks(radio, mobility.care_of);
+            self.add_cell_networks(radio as u32, mobility.care_of);
         }
         let mut layer = mobile_ipv4::Mobile::new(MobileNode::new(config), sources);
         for client in self.domain_clients(number) {
@@ -357,9 +356,8 @@ impl World {
                     interfaces.push(interface);
                 }
             }
-            for (radio, station) in mobile.attachment.radios(&self.scenario.radios) {
-                let radio = radio as u32;
-                let present = self.net.wires.present(AircraftPlace { radio, station });
+            for radio in mobile.attachment.radios(&self.scenario.radios) {
+                let present = self.net.present_in(radio, mobile.node.0);
                 for link in self.net.wires.to_all_cells(present) {
                     let [(router, interface), _] = self.net.wires.ends(link);
                     if router == node && mobility.home_link != Some(LinkIndex(link)) {

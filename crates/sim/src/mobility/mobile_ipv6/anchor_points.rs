@@ -220,7 +220,7 @@ fn routers_of(mobile: &Mobile, mobility: &MobileIpv6, links: &Links) -> Vec<Node
             routers.extend(ends.into_iter().filter(|&end| end != mobile.node));
         }
     }
-    for (radio, _) in mobile.attachment.radios(&links.radios) {
+    for radio in mobile.attachment.radios(&links.radios) {
         routers.extend(
             links.radios[radio]
                 .stations

@@ -3,11 +3,11 @@
 use super::{AccessControl, Advertisements, HandoverServices, HomeAgent, MobileIpv6};
 use crate::addresses::{access_point, access_prefix, node_addresses};
 use crate::rng::Seed;
-use crate::scenario::model::{CellId, LinkIndex, NodeIndex, Scenario, StationId};
+use crate::scenario::model::{CellId, LinkIndex, NodeIndex, Scenario};
 use crate::world::agents::{ProtocolRun, access_links};
 use crate::world::ports::BehindLink;
 use crate::world::radio::BehindCell;
-use crate::world::wires::{AircraftPlace, CellPlace, NodeInterface, RadioPlace};
+use crate::world::wires::{CellPlace, NodeInterface, RadioPlace};
 use crate::world::{Net, World};
 use baton_proto::host::layer::Rank;
 use baton_proto::interface::{InterfaceId, LinkEvent};
@@ -107,8 +107,7 @@ fn fleet_settings(mobility: &MobileIpv6, agents: &[HomeAgent]) -> FleetSettings 
 /// The access links and radio networks of a mobile.
 struct Access {
     links: Vec<usize>,
-    /// Radio networks, and the mobile's aircraft there.
-    radios: Vec<(usize, StationId)>,
+    radios: Vec<usize>,
 }
 
 const fn identifier(mobile: usize) -> u64 {
@@ -391,7 +390,7 @@ impl World {
     /// Returns the cells of a mobile's radio networks.
     fn cells_of(&self, access: &Access) -> Vec<CellPlace> {
         let radios = access.radios.iter();
-        let cells = radios.flat_map(|&(radio, _)| {
+        let cells = radios.flat_map(|&radio| {
             let cells = 0..self.scenario.radios[radio].stations.len();
             cells.map(move |cell| CellPlace {
                 radio: radio as u32,
@@ -473,11 +472,8 @@ impl World {
         self.point_of_service(service).enrol(identifier.clone());
         // Links other than access links are prepared nowhere.
         let mut links = vec![LinkIdentifier::new(0, b""); self.net.nodes[node].interfaces.len()];
-        let radios = access.radios.iter().map(|&(radio, station)| AircraftPlace {
-            radio: radio as u32,
-            station,
-        });
-        let present = radios.map(|aircraft| self.net.wires.present(aircraft));
+        let radios = access.radios.iter();
+        let present = radios.map(|&radio| self.net.present_in(radio, node));
         let present: Vec<usize> = access.links.iter().copied().chain(present).collect();
         for link in present {
             for link in self.net.wires.to_all_cells(link) {

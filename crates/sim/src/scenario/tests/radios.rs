@@ -68,7 +68,7 @@ fn a_network_s_cells_are_links_of_each_mobile_on_it() {
     assert_eq!(radio.ends(LinkIndex(1)), None);
     let policy = &scenario.mobiles[0].attachment;
     assert_eq!(policy.access_links(&scenario.radios), [LinkIndex(1)]);
-    assert_eq!(policy.radios(&scenario.radios), [(0, StationId(0))]);
+    assert_eq!(policy.radios(&scenario.radios), [0]);
     let AttachmentPolicy::Timetable(entries) = &scenario.mobiles[0].attachment else {
         panic!("a timetable");
     };

@@ -9,7 +9,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 #[derive(Clone, Debug)]
 pub(crate) struct Directory {
     mobiles: Vec<Option<u32>>,
-    /// Nodes of the network behind each mobile, for mobiles that are routers.
+    /// Nodes of the network behind each mobile, for mobiles that are routers; empty if none is.
     behind: Vec<Box<[NodeIndex]>>,
     /// IPv6 address of each node, in scenarios whose mobiles have IPv6 addresses.
     ipv6: Vec<Ipv6Addr>,
@@ -30,7 +30,9 @@ impl Directory {
         if scenario.has_protocols() {
             let at_nodes = LinksAtNodes::new(scenario.nodes.len(), &scenario.links);
             let behind = |mobile| nodes_behind_router(scenario, &at_nodes, mobile);
-            directory.behind = scenario.mobiles.iter().map(behind).collect();
+            if scenario.mobiles.iter().any(Mobile::is_router) {
+                directory.behind = scenario.mobiles.iter().map(behind).collect();
+            }
             directory.ipv6 = mobility::ipv6_addresses(scenario, &directory.behind);
         }
         directory

@@ -4,7 +4,7 @@ use super::MobileRun;
 use crate::mobility::Mobility;
 use crate::rng::Seed;
 use crate::scenario::model::{
-    AddressPolicy, AttachmentPolicy, LinkIndex, Mobile, Scenario, TimetableEntry,
+    AddressPolicy, AttachmentPolicy, LinkIndex, Mobile, Scenario, TimetableEntry, on_radio,
 };
 use crate::world::flow::FlowRun;
 use crate::world::wires::LeadsTo;
@@ -110,7 +110,11 @@ fn policy(
     (world, node): (&World, usize),
     remote: &[String],
 ) -> Policy {
-    let interface = |link: &LinkIndex| world.net.interface(node, link.0);
+    let interface = |link: &LinkIndex| {
+        let radio = on_radio(&scenario.radios, *link);
+        let own = radio.map_or(link.0, |(radio, ..)| world.net.present_in(radio, node));
+        world.net.interface(node, own)
+    };
     match chosen {
         AttachmentPolicy::Timetable(entries) => {
             let name = &scenario.nodes[node];
@@ -159,7 +163,7 @@ impl Net {
                 LeadsTo::Radio(aircraft) => (self.wires.present(aircraft), true),
                 LeadsTo::Cell(_) => return None,
             };
-            let own = self.wires[link].mobile == Some(number);
+            let own = self.wires[link].mobile() == Some(number);
             own.then_some(AccessInterface {
                 id: InterfaceId(place),
                 is_network,

@@ -4,6 +4,7 @@ use super::{Losses, LostBefore};
 use crate::link::{DropReason, End, Fate, Outcome};
 use crate::packets::PacketId;
 use crate::world::World;
+use crate::world::wires::PlainWire;
 use baton_proto::interface::{LinkCommand, LinkEvent};
 
 impl World {
@@ -18,8 +19,11 @@ impl World {
                 let is_news = wire.works && (wire.broken || !is_radio);
                 wire.broken = false;
                 wire.leaving = None;
-                if wire.works && !wire.link.is_up() {
-                    wire.link.set_up(now);
+                if let Some(plain) = self.net.wires.find_plain(link)
+                    && plain.works
+                    && !plain.link.is_up()
+                {
+                    plain.link.set_up(now);
                 }
                 self.net.rerouting.retain(|&rerouting| rerouting != link);
                 if is_news {
@@ -29,19 +33,27 @@ impl World {
             LinkCommand::Detach { keep_queue } => {
                 wire.broken = true;
                 wire.leaving = None;
-                wire.link.set_down(now, keep_queue);
+                if let Some(plain) = self.net.wires.find_plain(link) {
+                    plain.link.set_down(now, keep_queue);
+                }
                 self.net.tell_network_later(link, LinkEvent::Down);
             }
             LinkCommand::HoldAtIp => {
                 wire.broken = true;
                 wire.leaving = None;
-                match wire.link.config().flow_controlled() {
-                    true => wire.link.hold_at_ip(now),
-                    false => wire.link.set_down(now, false),
+                if let Some(PlainWire { link, .. }) = self.net.wires.find_plain(link) {
+                    match link.config().flow_controlled() {
+                        true => link.hold_at_ip(now),
+                        false => link.set_down(now, false),
+                    }
                 }
                 self.net.tell_network_later(link, LinkEvent::Down);
             }
-            LinkCommand::DiscardQueue => wire.link.discard_queue(now),
+            LinkCommand::DiscardQueue => {
+                if let Some(plain) = self.net.wires.find_plain(link) {
+                    plain.link.discard_queue(now);
+                }
+            }
             LinkCommand::ReportDrained => self.net.begin_leaving(link),
             LinkCommand::TakeFromIp { own } => {
                 self.net.rerouting.retain(|&rerouting| rerouting != link);
@@ -58,7 +70,7 @@ impl World {
     /// (study T, section 7.2.3); the mobile's own packets only with `own`.
     fn reroute(&mut self, link: usize, own: bool) {
         let wire = &self.net.wires[link];
-        let mobile = wire.mobile.map(|number| self.net.mobiles[number].node.0);
+        let mobile = wire.mobile().map(|number| self.net.mobiles[number].node.0);
         let moving = wire
             .present_ends()
             .map(|(node, _)| own || Some(node) != mobile);
@@ -73,7 +85,11 @@ impl World {
 
     fn reroute_end(&mut self, link: usize, end: End) {
         let (node, _) = self.net.wires.ends(link)[end.index()];
-        for id in self.net.wires[link].link.take_from_ip(self.now, end) {
+        // No packet waits at IP before a radio network.
+        let Some(plain) = self.net.wires.find_plain(link) else {
+            return;
+        };
+        for id in plain.link.take_from_ip(self.now, end) {
             let travelling = &mut self.net.packets[id];
             let host = &mut self.net.nodes[node].host;
             let interface = host.route_again(self.now, &mut travelling.packet);
@@ -114,7 +130,7 @@ impl World {
     /// Changes a link's parameters or state as the scenario says.
     pub(in crate::world) fn apply_change(&mut self, number: usize) {
         let change = self.scenario.changes[number].clone();
-        let wire = &mut self.net.wires[change.link.0];
+        let wire = self.net.wires.plain_mut(change.link.0);
         let is_new = wire.works != change.up || *wire.link.config() != *change.config;
         wire.reports = change.config.reports();
         let mut config = change.config;
@@ -136,7 +152,7 @@ impl World {
 
     /// Lets a link work or not from now on, and informs its mobile of a change.
     pub(in crate::world) fn turn(&mut self, link: usize, up: bool) {
-        let wire = &mut self.net.wires[link];
+        let wire = self.net.wires.plain_mut(link);
         let turned = wire.works != up;
         wire.works = up;
         if turned && !up && wire.link.is_up() {
@@ -144,7 +160,7 @@ impl World {
         } else if turned && up && !wire.broken {
             wire.link.set_up(self.now);
         }
-        let mobile = wire.mobile;
+        let mobile = wire.mobile();
         self.net.touch(link);
         if let (Some(number), true) = (mobile, turned) {
             self.note_turn(number, link, up);

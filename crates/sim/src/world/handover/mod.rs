@@ -152,9 +152,9 @@ impl World {
             Refusal::ChoosesByDecision => by_key("decision"),
             Refusal::NoAccessLink => {
                 let own = self.net.links_of(node).into_iter();
-                let own = own.map(|link| &self.net.wires[link]);
-                let own = own.filter(|wire| wire.mobile.is_some());
-                let own: Vec<&str> = own.map(|wire| wire.link.config().name.as_str()).collect();
+                let own = own.filter(|&link| self.net.wires[link].mobile().is_some());
+                let own = own.map(|link| self.net.wires.config(link).name.as_str());
+                let own: Vec<&str> = own.collect();
                 format!(
                     "{wanted} is not an access link of {name}; expected one of: {}",
                     own.join(", ")
@@ -252,7 +252,7 @@ impl World {
         self.net.mobiles[number].attached = link;
         for own in self.net.links_of(self.net.mobiles[number].node) {
             let wire = &mut self.net.wires[own];
-            wire.in_use &= wire.mobile != Some(number) || link.is_none() && wire.broken;
+            wire.in_use &= wire.mobile() != Some(number) || link.is_none() && wire.broken;
         }
         if let Some(link) = link {
             self.net.wires[link].in_use = self.scenario.mobiles[number].mobility.is_none();

@@ -66,9 +66,7 @@ impl World {
                 Some(link) => vec![link.0],
                 None => self.net.links_of(host),
             };
-            let largest = links
-                .iter()
-                .map(|&link| self.net.wires[link].link.config().mtu);
+            let largest = links.iter().map(|&link| self.net.wires.config(link).mtu);
             let Some(mtu) = largest.max() else { continue };
             if self.net.real.states[port.0].mtu != mtu {
                 self.net.real.states[port.0].mtu = mtu;
@@ -83,7 +81,7 @@ impl World {
     /// Notifies a mobile once all packets that its old access link held at the handover have left it.
     pub(in super::super) fn report_drained(&mut self, link: usize) {
         let wire = &mut self.net.wires[link];
-        if let Some(number) = wire.mobile
+        if let Some(number) = wire.mobile()
             && wire.leaving.take_if(|held| held.is_empty()).is_some()
         {
             let interface = self.net.interface(self.net.mobiles[number].node.0, link);

@@ -65,9 +65,7 @@ impl World {
                 }
             } else {
                 let links = self.net.links_of(host).into_iter();
-                let mtu = links
-                    .map(|link| self.net.wires[link].link.config().mtu)
-                    .max();
+                let mtu = links.map(|link| self.net.wires.config(link).mtu).max();
                 self.net.nodes[host.0].apart().port = Some(PortId(self.net.real.ports.len()));
                 let addresses = self.net.directory.live_addresses(&self.scenario, host.0);
                 self.push_port(host, None, mtu.unwrap_or(0), addresses);
@@ -94,14 +92,14 @@ impl World {
             }
             None => self.net.directory.live_addresses(&self.scenario, host.0),
         };
-        let mobile = self.net.wires[link].mobile;
+        let mobile = self.net.wires[link].mobile();
         // A mobile router also has links to the network behind it.
         let is_access = mobile.is_some_and(|number| self.net.mobiles[number].node == host);
         if is_access && self.scenario.live.nat {
             self.net.add_translator(host, link);
         }
         self.net.wires[link].port = Some(PortId(self.net.real.ports.len()));
-        let mtu = self.net.wires[link].link.config().mtu;
+        let mtu = self.net.wires.config(link).mtu;
         self.push_port(host, Some(LinkIndex(link)), mtu, addresses);
     }
 

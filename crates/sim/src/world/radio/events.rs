@@ -55,7 +55,7 @@ impl World {
         self.record_link(node, link, signal);
         let measured = Input::ReceivedPower(interface, Some(received_dbm));
         self.net.nodes[node].host.handle_input(self.now, measured);
-        if let Some(mobile) = self.net.wires[link].mobile {
+        if let Some(mobile) = self.net.wires[link].mobile() {
             self.tell_mobile(mobile, interface, event.event);
         }
     }
@@ -63,14 +63,9 @@ impl World {
     /// Takes in an aircraft's registration in a cell.
     fn radio_up(&mut self, radio: usize, event: &Event) {
         let link = self.net.radio_link(radio, event.station, event.cell);
-        let aircraft = &mut self.net.radios[radio].aircraft[event.station.0 as usize];
-        aircraft.cell = Some(event.cell);
-        let registered = (self.now, aircraft.cell);
-        // Registrations from the start are reported, too.
-        if aircraft.registered.last() != Some(&registered) {
-            aircraft.registered.push(registered);
-        }
-        aircraft.hands_over = false;
+        let run = &mut self.net.radios[radio];
+        run.note_cell(self.now, event.station, Some(event.cell));
+        run.aircraft[event.station.0 as usize].hands_over = false;
         self.net.wires.move_to(RadioPlace {
             radio: radio as u32,
             station: event.station,
@@ -85,11 +80,10 @@ impl World {
     fn radio_down(&mut self, radio: usize, event: &Event) {
         let link = self.net.radio_link(radio, event.station, event.cell);
         self.record_radio_link(link, [(0, 0); 2]);
-        let now = self.now;
-        let aircraft = &mut self.net.radios[radio].aircraft[event.station.0 as usize];
-        let mobile = aircraft.mobile;
-        aircraft.cell = None;
-        aircraft.registered.push((now, None));
+        let run = &mut self.net.radios[radio];
+        run.note_cell(self.now, event.station, None);
+        let aircraft = &run.aircraft[event.station.0 as usize];
+        let mobile = aircraft.mobile as usize;
         if !aircraft.hands_over {
             self.net.wires[link].works = false;
             self.note_turn(mobile, link, false);
@@ -99,7 +93,8 @@ impl World {
 
     /// Reports an event of the link to a cell to a mobile, and records it where no protocol does.
     fn tell_of_cell(&mut self, link: usize, event: LinkEvent) {
-        let (Some(place), Some(mobile)) = (self.net.wires.place(link), self.net.wires[link].mobile)
+        let (Some(place), Some(mobile)) =
+            (self.net.wires.place(link), self.net.wires[link].mobile())
         else {
             return;
         };
@@ -125,7 +120,7 @@ impl World {
     /// Informs a mobile's protocol of the target cell of a handover that the network foresees.
     fn describe_target(&mut self, radio: usize, event: &Event) {
         let link = self.net.radio_link(radio, event.station, event.cell);
-        let (Some(cell), Some(mobile)) = (event.other, self.net.wires[link].mobile) else {
+        let (Some(cell), Some(mobile)) = (event.other, self.net.wires[link].mobile()) else {
             return;
         };
         let place = RadioPlace {

@@ -21,33 +21,59 @@ pub struct CellLoad {
     pub return_bps: Vec<f64>,
 }
 
-/// Bytes that cells have carried.
-#[derive(Debug)]
-pub(super) struct Carried {
+/// Loads of cells so far: sums, since a fleet's registrations in hours take more memory than the fleet.
+#[derive(Clone, Debug)]
+pub(super) struct Loads {
     stretch: Duration,
-    /// Bytes of each cell and stretch, forward and back.
-    bytes: Vec<[[u64; 2]; STRETCHES]>,
+    /// Sums of each cell and stretch.
+    cells: Vec<[Sums; STRETCHES]>,
 }
 
-impl Carried {
-    /// Creates the counts of so many cells for a run of this length.
-    pub fn new(cells: usize, run: Duration) -> Carried {
-        Carried {
+/// Load of a cell in a stretch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    /// Bytes carried, forward and back.
+    bytes: [u64; 2],
+    /// Times that aircraft were registered there, all together.
+    present: Duration,
+}
+
+impl Loads {
+    /// Creates the sums of so many cells for a run of this length.
+    pub fn new(cells: usize, run: Duration) -> Loads {
+        Loads {
             stretch: Duration::from_nanos(run.as_nanos().div_ceil(STRETCHES as u64).max(1)),
-            bytes: vec![[[0; 2]; STRETCHES]; cells],
+            cells: vec![[Sums::default(); STRETCHES]; cells],
         }
     }
 
     /// Counts a packet that a cell has carried.
-    pub fn add(&mut self, cell: CellId, direction: Direction, at: Instant, bytes: u32) {
-        let number = (at.as_nanos() / self.stretch.as_nanos()) as usize;
-        let stretch = &mut self.bytes[usize::from(cell.0)][number.min(STRETCHES - 1)];
-        stretch[direction as usize] += u64::from(bytes);
+    pub fn add_packet(&mut self, cell: CellId, direction: Direction, at: Instant, bytes: u32) {
+        let number = self.number(at).min(STRETCHES - 1);
+        let sums = &mut self.cells[usize::from(cell.0)][number];
+        sums.bytes[direction as usize] += u64::from(bytes);
     }
 
-    /// Returns the load of each cell up to `now`.
-    pub fn loads(&self, aircraft: &[AircraftRun], now: Instant) -> Vec<CellLoad> {
-        let present = self.presence(aircraft, now);
+    /// Counts an aircraft's stay in a cell.
+    pub fn add_stay(&mut self, cell: CellId, from: Instant, to: Instant) {
+        for number in self.number(from)..STRETCHES {
+            let begin = self.begin(number);
+            if begin >= to {
+                break;
+            }
+            let end = to.min(begin + self.stretch);
+            let sums = &mut self.cells[usize::from(cell.0)][number];
+            sums.present += end.saturating_since(begin.max(from));
+        }
+    }
+
+    /// Returns the load of each cell up to `now`, with the present stays of aircraft.
+    pub fn up_to(mut self, now: Instant, aircraft: &[AircraftRun]) -> Vec<CellLoad> {
+        for one in aircraft {
+            if let Some(cell) = one.cell {
+                self.add_stay(cell, one.since, now);
+            }
+        }
         let lengths = (0..STRETCHES).map(|number| {
             let begin = self.begin(number);
             now.min(begin + self.stretch)
@@ -55,42 +81,24 @@ impl Carried {
                 .as_secs_f64()
         });
         let lengths: Vec<f64> = lengths.take_while(|&length| length > 0.0).collect();
-        let rates = |values: &dyn Fn(usize) -> f64| {
-            let stretches = lengths.iter().enumerate();
-            let rates = stretches.map(|(number, length)| rounded(values(number) / length));
+        let rates = |sums: &[Sums; STRETCHES], value: fn(&Sums) -> f64| {
+            let stretches = sums.iter().zip(&lengths);
+            let rates = stretches.map(|(sums, length)| rounded(value(sums) / length));
             rates.collect()
         };
-        let cells = self.bytes.iter().zip(&present);
+        let cells = self.cells.iter();
         cells
-            .map(|(bytes, present)| CellLoad {
+            .map(|sums| CellLoad {
                 stretch_s: self.stretch.as_secs_f64(),
-                aircraft: rates(&|number| present[number]),
-                forward_bps: rates(&|number| bytes[number][0] as f64 * 8.0),
-                return_bps: rates(&|number| bytes[number][1] as f64 * 8.0),
+                aircraft: rates(sums, |sums| sums.present.as_secs_f64()),
+                forward_bps: rates(sums, |sums| sums.bytes[0] as f64 * 8.0),
+                return_bps: rates(sums, |sums| sums.bytes[1] as f64 * 8.0),
             })
             .collect()
     }
 
-    /// Returns the seconds that aircraft have been registered in each cell and stretch.
-    fn presence(&self, aircraft: &[AircraftRun], now: Instant) -> Vec<[f64; STRETCHES]> {
-        let mut seconds = vec![[0.0; STRETCHES]; self.bytes.len()];
-        for run in aircraft {
-            let ends = run.registered.iter().skip(1).map(|&(at, _)| at);
-            for (&(from, cell), to) in run.registered.iter().zip(ends.chain([now])) {
-                let Some(cell) = cell else { continue };
-                let of_cell = &mut seconds[usize::from(cell.0)];
-                let first = (from.as_nanos() / self.stretch.as_nanos()) as usize;
-                for (number, sum) in of_cell.iter_mut().enumerate().skip(first) {
-                    let begin = self.begin(number);
-                    if begin >= to {
-                        break;
-                    }
-                    let end = to.min(begin + self.stretch);
-                    *sum += end.saturating_since(begin.max(from)).as_secs_f64();
-                }
-            }
-        }
-        seconds
+    fn number(&self, at: Instant) -> usize {
+        (at.as_nanos() / self.stretch.as_nanos()) as usize
     }
 
     fn begin(&self, number: usize) -> Instant {

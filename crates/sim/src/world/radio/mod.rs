@@ -23,7 +23,6 @@ use crate::link::cells::{
 };
 use crate::link::{End, Fate, Outcome};
 use crate::packets::PacketId;
-use crate::position::Track;
 use crate::record::{Quantity, Subject};
 use crate::rng::Seed;
 use crate::scenario::model::{LinkIndex, RadioService, Scenario};
@@ -39,8 +38,9 @@ pub(super) struct RadioRun {
     touched: bool,
     network: Network,
     aircraft: Vec<AircraftRun>,
+    shown: summary::Shown,
     neighbors: Neighbors,
-    carried: load::Carried,
+    loads: load::Loads,
     /// Packets offered at each cell's base station, and to it.
     offered: Vec<[u64; 2]>,
     /// Aircraft whose queues are to be recorded.
@@ -55,6 +55,16 @@ impl RadioRun {
         &self.offered
     }
 
+    /// Notes an aircraft's registration in a cell, or the end of it.
+    fn note_cell(&mut self, now: Instant, station: StationId, cell: Option<CellId>) {
+        let aircraft = &mut self.aircraft[station.0 as usize];
+        if let Some(last) = aircraft.cell {
+            self.loads.add_stay(last, aircraft.since, now);
+        }
+        (aircraft.cell, aircraft.since) = (cell, now);
+        self.shown.note(now, station, cell);
+    }
+
     /// Frees the capacity reserved for growth.
     pub fn shrink(&mut self) {
         self.network.shrink();
@@ -65,12 +75,11 @@ impl RadioRun {
 #[derive(Debug)]
 struct AircraftRun {
     /// The mobile, by its place in the scenario.
-    mobile: usize,
+    mobile: u32,
     /// The cell in which it has reported its registration, until it leaves.
     cell: Option<CellId>,
-    /// Times from which it was registered in a cell or in none.
-    registered: Vec<(Instant, Option<CellId>)>,
-    track: Arc<Track>,
+    /// Time since which it has been in that cell, or in none.
+    since: Instant,
     /// The cell of the network's last event to it.
     spoken_of: CellId,
     /// True from HO_COM to the next registration.
@@ -101,7 +110,7 @@ impl World {
     /// Sets the names of a link's directions in series; for a radio network they are created when needed.
     pub(super) fn subjects(&mut self, link: usize) -> [Subject; 2] {
         let Some(place) = self.net.wires.place(link) else {
-            return self.net.wires[link].subjects;
+            return self.net.wires.plain(link).subjects;
         };
         let known = &mut self.net.radios[place.radio as usize].subjects;
         *known.entry(link).or_insert_with(|| {
@@ -188,8 +197,8 @@ impl World {
         };
         if let (Some(cell), Outcome::Delivered { .. }) = (fate.cell, &fate.outcome) {
             let bytes = self.net.packets[fate.packet].length;
-            let carried = &mut self.net.radios[radio].carried;
-            carried.add(cell, fate.direction, fate.at, bytes);
+            let loads = &mut self.net.radios[radio].loads;
+            loads.add_packet(cell, fate.direction, fate.at, bytes);
         }
         if self.probes.recorder.records_queues() {
             self.net.radios[radio].to_record.insert(fate.station);
@@ -251,14 +260,13 @@ fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed
         let is_present = track.is_present(Instant::ZERO);
         let here = || radio.config.cells.strongest(&track.position(Instant::ZERO));
         let cell = is_present.then(here).flatten();
-        network.add_station(Instant::ZERO, Arc::clone(&track), cell);
+        network.add_station(Instant::ZERO, track, cell);
         let mobile = directory.mobile_at(flier.node.0);
         aircraft.push(AircraftRun {
-            mobile: mobile.unwrap_or(usize::MAX),
+            mobile: mobile.map_or(u32::MAX, |mobile| mobile as u32),
             cell,
+            since: Instant::ZERO,
             spoken_of: cell.unwrap_or(CellId(0)),
-            registered: vec![(Instant::ZERO, cell)],
-            track,
             hands_over: false,
         });
     }
@@ -266,9 +274,10 @@ fn run(scenario: &Scenario, (number, directory): (usize, &Directory), seed: Seed
         timer: Timer::default(),
         touched: false,
         network,
+        shown: summary::Shown::new(&aircraft),
         aircraft,
         neighbors: Neighbors::new(radio),
-        carried: load::Carried::new(radio.stations.len(), scenario.duration),
+        loads: load::Loads::new(radio.stations.len(), scenario.duration),
         offered: vec![[0; 2]; radio.stations.len()],
         to_record: BTreeSet::new(),
         subjects: BTreeMap::new(),

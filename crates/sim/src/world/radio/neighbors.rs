@@ -138,7 +138,7 @@ impl World {
         for (radio, run) in self.scenario.radios.iter().zip(&mut self.net.radios) {
             let aircraft = radio.aircraft.iter().zip(&run.aircraft).enumerate();
             let addresses = aircraft.flat_map(|(station, (aircraft, state))| {
-                let behind = self.net.directory.behind(state.mobile).iter();
+                let behind = self.net.directory.behind(state.mobile as usize).iter();
                 let nodes = core::iter::once(&aircraft.node).chain(behind);
                 let hosts = nodes.map(|node| &self.net.nodes[node.0].host);
                 let addresses = hosts.flat_map(|host| host.addresses());
@@ -159,7 +159,9 @@ impl Net {
     ) -> Option<usize> {
         let run = &self.radios[radio as usize];
         let station_of = |mobile: usize| {
-            let place = run.aircraft.binary_search_by_key(&mobile, |one| one.mobile);
+            let place = run
+                .aircraft
+                .binary_search_by_key(&(mobile as u32), |one| one.mobile);
             place.ok().map(|place| StationId(place as u32))
         };
         let station = run.neighbors.find(cell, to, station_of)?;

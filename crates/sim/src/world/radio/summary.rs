@@ -2,7 +2,8 @@
 
 use super::load::CellLoad;
 use super::{AircraftRun, World};
-use crate::link::cells::CellConfig;
+use crate::link::cells::{CellConfig, CellId, StationId};
+use crate::position::Track;
 use baton_proto::time::{Duration, Instant};
 use serde::Serialize;
 
@@ -61,6 +62,40 @@ pub struct PlaceSummary {
     pub cell: Option<String>,
 }
 
+/// Registrations of the aircraft that are reported.
+#[derive(Debug)]
+pub(super) struct Shown {
+    /// One in so many aircraft, the first included.
+    every: usize,
+    /// Times from which each was registered in a cell or in none.
+    registered: Vec<Vec<(Instant, Option<CellId>)>>,
+}
+
+impl Shown {
+    /// Begins with the aircraft's registrations at time zero.
+    pub fn new(aircraft: &[AircraftRun]) -> Shown {
+        let every = aircraft.len().div_ceil(MOST_AIRCRAFT).max(1);
+        let shown = aircraft.iter().step_by(every);
+        Shown {
+            every,
+            registered: shown.map(|one| vec![(one.since, one.cell)]).collect(),
+        }
+    }
+
+    /// Notes an aircraft's registration in a cell or the end of it, if that aircraft is reported.
+    pub fn note(&mut self, now: Instant, StationId(station): StationId, cell: Option<CellId>) {
+        let station = station as usize;
+        if !station.is_multiple_of(self.every) {
+            return;
+        }
+        let registered = &mut self.registered[station / self.every];
+        // Registrations from the start are reported, too.
+        if registered.last() != Some(&(now, cell)) {
+            registered.push((now, cell));
+        }
+    }
+}
+
 impl World {
     /// Returns the positions and cells of aircraft up to now.
     pub(in super::super) fn radio_summaries(&self) -> Vec<RadioSummary> {
@@ -68,16 +103,20 @@ impl World {
         radios
             .map(|(radio, run)| {
                 let cells = &radio.config.cells;
-                let every = run.aircraft.len().div_ceil(MOST_AIRCRAFT).max(1);
-                let aircraft = radio.aircraft.iter().zip(&run.aircraft).step_by(every);
-                let loads = run.carried.loads(&run.aircraft, self.now);
+                let aircraft = radio.aircraft.iter().enumerate().step_by(run.shown.every);
+                let aircraft = aircraft.zip(&run.shown.registered);
+                let loads = run.loads.clone().up_to(self.now, &run.aircraft);
                 RadioSummary {
                     link: radio.config.name.clone(),
                     cells: cells.iter().zip(loads).map(cell_summary).collect(),
                     aircraft: aircraft
-                        .map(|(flier, run)| AircraftSummary {
+                        .map(|((station, flier), registered)| AircraftSummary {
                             mobile: self.scenario.nodes[flier.node.0].clone(),
-                            track: track(run, cells, self.now),
+                            track: track(
+                                run.network.track(StationId(station as u32)),
+                                (registered, cells),
+                                self.now,
+                            ),
                         })
                         .collect(),
                 }
@@ -96,21 +135,25 @@ fn cell_summary((cell, load): (&CellConfig, CellLoad)) -> CellSummary {
     }
 }
 
-fn track(run: &AircraftRun, cells: &[CellConfig], now: Instant) -> Vec<PlaceSummary> {
-    let (begin, end) = run.track.present_until(now);
+fn track(
+    track: &Track,
+    (registered, cells): (&[(Instant, Option<CellId>)], &[CellConfig]),
+    now: Instant,
+) -> Vec<PlaceSummary> {
+    let (begin, end) = track.present_until(now);
     let step = end.saturating_since(begin).as_nanos() / STRETCHES;
     let mut moments: Vec<Instant> = (0..STRETCHES)
         .map(|count| begin + Duration::from_nanos(step * count))
         .collect();
-    moments.extend(run.registered.iter().map(|&(at, _)| at));
+    moments.extend(registered.iter().map(|&(at, _)| at));
     moments.push(end);
     moments.retain(|at| (begin..=end).contains(at));
     moments.sort();
     moments.dedup();
     let places = moments.into_iter().map(|at| {
-        let position = run.track.position(at);
-        let known = run.registered.partition_point(|&(since, _)| since <= at);
-        let cell = known.checked_sub(1).and_then(|last| run.registered[last].1);
+        let position = track.position(at);
+        let known = registered.partition_point(|&(since, _)| since <= at);
+        let cell = known.checked_sub(1).and_then(|last| registered[last].1);
         PlaceSummary {
             at_s: at.as_secs_f64(),
             latitude: rounded(position.latitude_deg()),

@@ -111,7 +111,7 @@ impl Anchors {
 impl MobileNode {
     /// Returns true while the mobile uses an anchor point.
     pub(super) fn is_anchored(&self) -> bool {
-        let current = self.anchors.as_ref().and_then(|own| own.current());
+        let current = self.extras.anchors().and_then(|own| own.current());
         current.is_some() && self.on_link_care_of().is_some()
     }
 
@@ -120,13 +120,13 @@ impl MobileNode {
         let IpAddr::V6(address) = address else {
             return false;
         };
-        let own = self.anchors.as_ref();
+        let own = self.extras.anchors();
         own.is_some_and(|own| own.find(address).is_some())
     }
 
     /// Returns the longest lifetime of a binding of the care-of address: that of the regional address (section 6.1).
     pub(super) fn longest_lifetime(&self) -> BindingLifetime {
-        let anchor = self.anchors.as_ref().and_then(|own| own.current());
+        let anchor = self.extras.anchors().and_then(|own| own.current());
         let regional = anchor.and_then(|anchor| anchor.binding.lifetime());
         let wanted = self.settings.fleet.lifetime;
         regional.map_or(wanted, |regional| regional.min(wanted))
@@ -134,7 +134,7 @@ impl MobileNode {
 
     /// Follows a change of attachment. While there is none, the anchor point stays in use.
     pub(super) fn move_to_anchor(&mut self, now: Instant) {
-        let Some(own) = &mut self.anchors else {
+        let Some(own) = self.extras.anchors_mut() else {
             return;
         };
         own.lost.clear();
@@ -152,7 +152,7 @@ impl MobileNode {
             return;
         }
         let wanted = self.wanted_anchor(now);
-        let Some(own) = &mut self.anchors else {
+        let Some(own) = self.extras.anchors_mut() else {
             return;
         };
         match (wanted, own.current) {
@@ -174,7 +174,7 @@ impl MobileNode {
     /// Returns the anchor point for this link, and the end of its validity: the one in use if it is still advertised,
     /// otherwise the furthest that is available (section 9.1). It stays until the router has advertised itself.
     fn wanted_anchor(&self, now: Instant) -> Option<(Ipv6Addr, Instant)> {
-        let own = self.anchors.as_ref()?;
+        let own = self.extras.anchors()?;
         self.on_link_care_of()?;
         let configuration = self.interfaces.get(self.interface()?)?;
         let Some((points, heard)) = configuration.anchor_points() else {
@@ -211,7 +211,7 @@ impl MobileNode {
     pub(super) fn use_anchor(&mut self, now: Instant) {
         let wanted = self.wanted_anchor(now);
         let chosen = wanted.map(|(address, until)| (address, self.regional(address), until));
-        let Some(own) = &mut self.anchors else {
+        let Some(own) = self.extras.anchors_mut() else {
             return;
         };
         let before = own.current.take();
@@ -222,7 +222,7 @@ impl MobileNode {
         if let Some(left) = before.filter(|_| before != current) {
             self.leave_anchor(now, left);
         }
-        let anchor = self.anchors.as_ref().and_then(|own| own.current());
+        let anchor = self.extras.anchors().and_then(|own| own.current());
         let is_at = |on_link| anchor.is_none_or(|anchor| anchor.binding.is_at(now, on_link));
         if self
             .on_link_care_of()
@@ -237,7 +237,7 @@ impl MobileNode {
         let Some(on_link) = self.on_link_care_of() else {
             return;
         };
-        let own = self.anchors.as_ref();
+        let own = self.extras.anchors();
         let is_lost = own.is_some_and(|own| own.lost.contains(&left));
         let anchor = own.and_then(|own| own.find(left));
         let bound = anchor.and_then(|anchor| anchor.binding.accepted(now));
@@ -257,7 +257,7 @@ impl MobileNode {
         (source, destination): (Ipv6Addr, Ipv6Addr),
         inner: &Packet,
     ) -> bool {
-        let anchor = self.anchors.as_ref().and_then(|own| own.find(source));
+        let anchor = self.extras.anchors().and_then(|own| own.find(source));
         let is_of_link = matches!(
             inner.body,
             Body::Icmp(IcmpMessage::NeighborDiscovery(_) | IcmpMessage::MulticastListenerReport(_))
@@ -277,7 +277,7 @@ impl MobileNode {
         packet: Packet,
     ) -> Option<(Towards, Packet)> {
         let anchor = match packet.ip.source {
-            IpAddr::V6(source) => self.anchors.as_ref().and_then(|own| own.with(source)),
+            IpAddr::V6(source) => self.extras.anchors().and_then(|own| own.with(source)),
             IpAddr::V4(_) => None,
         };
         let Some(anchor) = anchor else {

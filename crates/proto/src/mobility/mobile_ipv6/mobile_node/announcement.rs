@@ -14,7 +14,7 @@ impl MobileNode {
     /// Enters the router of an interface's next link into the table, by its prefix, so that a move there is announced
     /// to the home agent. In a radio network the next link is the next cell.
     pub fn know_router(&mut self, interface: InterfaceId, prefix: Ipv6Prefix) {
-        let known = self.known_routers.get_or_insert_default();
+        let known = self.extras.known_routers_or_new();
         known.insert(interface, prefix);
     }
 
@@ -22,7 +22,7 @@ impl MobileNode {
     /// the table lacks the link, the mobile is there or goes home, where it deregisters, or the home agent does not know
     /// its present place.
     pub(super) fn announce(&mut self, now: Instant, interface: InterfaceId) -> bool {
-        let known = self.known_routers.as_ref();
+        let known = self.extras.known_routers();
         let Some(&prefix) = known.and_then(|known| known.get(&interface)) else {
             return false;
         };
@@ -46,7 +46,7 @@ impl MobileNode {
 
     /// Announces a move that is being prepared, and reports at once if that is not possible.
     pub(super) fn prepare_announcement(&mut self, now: Instant, to: InterfaceId) {
-        if self.known_routers.is_some() && !self.announce(now, to) {
+        if self.extras.known_routers().is_some() && !self.announce(now, to) {
             self.events.push_back(MobileEvent::Announced(false));
         }
     }

@@ -107,7 +107,7 @@ impl MobileNode {
             address: here,
             router,
         });
-        let Some(routers) = &mut self.routers else {
+        let Some(routers) = self.extras.routers_mut() else {
             return;
         };
         let before = core::mem::replace(&mut routers.last, now_at);
@@ -118,7 +118,7 @@ impl MobileNode {
         let Some(left) = left.filter(|_| self.has_home_address()) else {
             return;
         };
-        let Some(routers) = &mut self.routers else {
+        let Some(routers) = self.extras.routers_mut() else {
             return;
         };
         // The link that the mobile is on needs no forwarding.
@@ -176,11 +176,11 @@ impl MobileNode {
         let here = here.unwrap_or(self.settings.home_address);
         let longest = self.settings.fleet.binding_times.longest_timeout;
         let count = self
-            .routers
-            .as_ref()
+            .extras
+            .routers()
             .map_or(0, |routers| routers.told.len());
         for place in 0..count {
-            let Some(routers) = &mut self.routers else {
+            let Some(routers) = self.extras.routers_mut() else {
                 return;
             };
             let sequence = routers.sequence.next();
@@ -211,8 +211,9 @@ impl MobileNode {
             return;
         }
         let all = self
-            .routers
-            .iter_mut()
+            .extras
+            .routers_mut()
+            .into_iter()
             .flat_map(|routers| &mut routers.told);
         let asked = all.into_iter().find(|told| {
             told.left.router == source
@@ -238,7 +239,11 @@ impl MobileNode {
             return false;
         };
         let home = self.settings.home_address;
-        let all = self.routers.iter().flat_map(|routers| &routers.told);
+        let all = self
+            .extras
+            .routers()
+            .into_iter()
+            .flat_map(|routers| &routers.told);
         all.into_iter().any(|told| {
             let of_network = told.left.address == home && self.is_behind(inside.into());
             (told.left.router, told.here) == (source, destination)

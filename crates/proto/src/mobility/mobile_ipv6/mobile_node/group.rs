@@ -59,7 +59,7 @@ impl MobileNode {
     /// Asks the router of a new foreign link to serve.
     pub(super) fn ask_router(&mut self, now: Instant) {
         let (care_of, router) = (self.care_of(), self.router());
-        let Some(group) = &mut self.group else {
+        let Some(group) = self.extras.group_mut() else {
             return;
         };
         group.pending = None;
@@ -81,12 +81,12 @@ impl MobileNode {
     /// Retransmits an unanswered request, since no packets come before the answer, and renews an answered one before
     /// its lifetime ends.
     pub(super) fn step_group(&mut self, now: Instant) {
-        let renew_at = self.group.as_ref().and_then(|group| group.renew_at);
+        let renew_at = self.extras.group().and_then(|group| group.renew_at);
         if renew_at.is_some_and(|renew_at| renew_at <= now) {
             self.ask_router(now);
         }
         let longest = self.settings.fleet.binding_times.longest_timeout;
-        if let Some(group) = &mut self.group
+        if let Some(group) = self.extras.group_mut()
             && let Some(asked) = group.asked
             && let Some(pending) = &mut group.pending
             && pending.deadline() <= now
@@ -98,8 +98,8 @@ impl MobileNode {
 
     fn send_request(&mut self, asked: Member) {
         let last_received = self
-            .group
-            .as_ref()
+            .extras
+            .group()
             .and_then(|group| group.last_received.as_ref());
         let last_received = last_received.map(fingerprint);
         let update = BindingUpdate {
@@ -114,7 +114,7 @@ impl MobileNode {
     /// Sends an update over the link on which the mobile has the address that the member knows.
     fn send_to_member(&mut self, to: Member, mut update: BindingUpdate) {
         let interface = self.interfaces.position(|one| one.has(to.care_of));
-        let (Some(interface), Some(group)) = (interface, &mut self.group) else {
+        let (Some(interface), Some(group)) = (interface, self.extras.group_mut()) else {
             return;
         };
         group.sequence = group.sequence.next();
@@ -133,7 +133,7 @@ impl MobileNode {
     /// Takes in the answer of the asked router, and ends the service of the previous one: both have sent for a while,
     /// so no packet is missing.
     pub(super) fn handle_member_answer(&mut self, now: Instant, answer: BindingAcknowledgement) {
-        let Some(group) = &mut self.group else {
+        let Some(group) = self.extras.group_mut() else {
             return;
         };
         let number = BindingSequence(answer.sequence);
@@ -158,7 +158,7 @@ impl MobileNode {
     /// Returns true if a packet comes from a member of the group: on a foreign link, for the mobile's own address.
     pub(super) fn is_handed_out(&self, interface: InterfaceId, destination: Ipv6Addr) -> bool {
         let away = |attachment| matches!(attachment, Attachment::Away(_));
-        self.group.is_some()
+        self.extras.group().is_some()
             && self.is_own(destination.into())
             && self
                 .interfaces

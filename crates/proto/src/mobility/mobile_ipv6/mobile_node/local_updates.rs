@@ -18,7 +18,7 @@ const FORWARDING_LIFETIME: BindingLifetime = BindingLifetime::at_most(32);
 impl MobileNode {
     /// Registers the on-link care-of address at the anchor point in use.
     pub(super) fn register_at_anchor(&mut self, now: Instant) {
-        let anchor = self.anchors.as_ref().and_then(|own| own.current());
+        let anchor = self.extras.anchors().and_then(|own| own.current());
         let (Some(anchor), Some(on_link)) = (anchor, self.on_link_care_of()) else {
             return;
         };
@@ -33,7 +33,7 @@ impl MobileNode {
 
     /// Asks the anchor point to hold packets, as a home agent would be asked.
     pub(super) fn ask_anchor_for_buffering(&mut self, now: Instant, request: BufferingRequest) {
-        let anchor = self.anchors.as_ref().and_then(|own| own.current());
+        let anchor = self.extras.anchors().and_then(|own| own.current());
         let (Some(anchor), Some(on_link)) = (anchor, self.on_link_care_of()) else {
             return;
         };
@@ -45,7 +45,7 @@ impl MobileNode {
 
     /// Ends the buffering of a mobile that stays.
     pub(super) fn end_buffering_at_anchor(&mut self, now: Instant) {
-        let anchor = self.anchors.as_ref().and_then(|own| own.current());
+        let anchor = self.extras.anchors().and_then(|own| own.current());
         if anchor.is_some_and(|anchor| anchor.binding.asked_for_buffering()) {
             self.register_at_anchor(now);
         }
@@ -59,7 +59,7 @@ impl MobileNode {
         update: (Purpose, Ipv6Addr),
         timeout: Duration,
     ) {
-        let own = self.anchors.as_mut();
+        let own = self.extras.anchors_mut();
         let Some(anchor) = own.and_then(|own| own.find_mut(to)) else {
             return;
         };
@@ -74,7 +74,7 @@ impl MobileNode {
         to: Ipv6Addr,
         (purpose, sequence): (Purpose, u16),
     ) {
-        let own = self.anchors.as_ref();
+        let own = self.extras.anchors();
         let anchor = own.and_then(|own| own.find(to));
         let (Some(own), Some(anchor), Some(on_link)) = (own, anchor, self.on_link_care_of()) else {
             return;
@@ -114,7 +114,7 @@ impl MobileNode {
         source: Ipv6Addr,
         extended: &Extended,
     ) -> bool {
-        let anchor = self.anchors.as_ref().and_then(|own| own.find(source));
+        let anchor = self.extras.anchors().and_then(|own| own.find(source));
         let (Some(anchor), Body::Mobility(message)) = (anchor, &extended.body) else {
             return false;
         };
@@ -141,7 +141,7 @@ impl MobileNode {
             .as_ref()
             .and_then(|anchors| anchors.key);
         let longest = self.settings.fleet.binding_times.longest_timeout;
-        let own = self.anchors.as_mut();
+        let own = self.extras.anchors_mut();
         let Some(anchor) = own.and_then(|own| own.find_mut(from)) else {
             return;
         };
@@ -176,7 +176,7 @@ impl MobileNode {
         let buffering = answer.packet_buffering == Some(PacketBuffering::Buffer);
         if pending.purpose == Purpose::Buffer {
             self.events.push_back(MobileEvent::Buffering(buffering));
-        } else if self.anchors.as_ref().and_then(|own| own.current) == Some(from) {
+        } else if self.extras.anchors().and_then(|own| own.current) == Some(from) {
             self.events
                 .push_back(MobileEvent::Anchored(pending.care_of));
             self.move_registration(now);
@@ -189,7 +189,7 @@ impl MobileNode {
 
     /// Does without an anchor point that refuses or does not answer: uses another one, or none.
     fn lose_anchor(&mut self, now: Instant, lost: Ipv6Addr) {
-        let Some(own) = &mut self.anchors else {
+        let Some(own) = self.extras.anchors_mut() else {
             return;
         };
         if let Some(anchor) = own.find_mut(lost) {
@@ -207,7 +207,7 @@ impl MobileNode {
 
     /// Retransmits, refreshes, and detects expiry.
     pub(super) fn step_anchors(&mut self, now: Instant) {
-        let own = self.anchors.iter().flat_map(|own| &own.all);
+        let own = self.extras.anchors().into_iter().flat_map(|own| &own.all);
         let known: Vec<Ipv6Addr> = own.map(|anchor| anchor.address).collect();
         for address in known {
             self.step_anchor(now, address);
@@ -218,7 +218,7 @@ impl MobileNode {
         let longest = self.settings.fleet.binding_times.longest_timeout;
         let request = self.settings.fleet.buffering;
         let on_link = self.on_link_care_of();
-        let Some(own) = &mut self.anchors else {
+        let Some(own) = self.extras.anchors_mut() else {
             return;
         };
         let is_current = own.current == Some(address);

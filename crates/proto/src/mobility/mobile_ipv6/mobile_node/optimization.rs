@@ -79,7 +79,7 @@ impl Peer {
 impl MobileNode {
     /// Considers route optimisation with a node whose packet came through the tunnel (section 11.7.2).
     pub(super) fn notice_peer(&mut self, now: Instant, peer: Ipv6Addr) {
-        let Some(peers) = &mut self.peers else {
+        let Some(peers) = self.extras.peers_mut() else {
             return;
         };
         let wanted =
@@ -96,11 +96,11 @@ impl MobileNode {
     }
 
     fn peer(&self, address: Ipv6Addr) -> Option<&Peer> {
-        self.peers.as_ref()?.get(&address)
+        self.extras.peers()?.get(&address)
     }
 
     fn peer_mut(&mut self, address: Ipv6Addr) -> Option<&mut Peer> {
-        self.peers.as_mut()?.get_mut(&address)
+        self.extras.peers_mut()?.get_mut(&address)
     }
 
     pub(super) fn note_use(&mut self, peer: Ipv6Addr) {
@@ -127,22 +127,30 @@ impl MobileNode {
 
     /// Restarts pending tests and updates from the new attachment.
     pub(super) fn move_peers(&mut self, now: Instant) {
-        let peers = self.peers.iter_mut().flat_map(|peers| peers.values_mut());
+        let peers = self
+            .extras
+            .peers_mut()
+            .into_iter()
+            .flat_map(|peers| peers.values_mut());
         peers.for_each(Peer::forget_pending);
         self.step_peers(now);
     }
 
     /// Performs the next step for each correspondent.
     pub(super) fn step_peers(&mut self, now: Instant) {
-        let known = self.peers.iter().flat_map(|peers| peers.keys());
+        let known = self
+            .extras
+            .peers()
+            .into_iter()
+            .flat_map(|peers| peers.keys());
         let known: Vec<Ipv6Addr> = known.copied().collect();
         for address in known {
-            let peers = self.peers.as_mut();
+            let peers = self.extras.peers_mut();
             let Some(mut peer) = peers.and_then(|peers| peers.remove(&address)) else {
                 continue;
             };
             if self.step_peer(now, address, &mut peer)
-                && let Some(peers) = &mut self.peers
+                && let Some(peers) = self.extras.peers_mut()
             {
                 peers.insert(address, peer);
             }

@@ -38,7 +38,7 @@ impl MobileNode {
             self.handle_service_message(now, (interface, destination), bytes);
             return None;
         }
-        if self.prefix.is_some()
+        if self.extras.prefix().is_some()
             && let Some(bytes) = message_bytes(&packet, self.settings.fleet.home_agent, ikev2::PORT)
         {
             self.handle_prefix_answer(now, bytes);
@@ -60,7 +60,7 @@ impl MobileNode {
                 None
             }
             _ if self.is_handed_out(interface, destination) => {
-                if let Some(group) = &mut self.group {
+                if let Some(group) = self.extras.group_mut() {
                     group.note(&packet);
                 }
                 self.handle_inner(now, packet)
@@ -183,7 +183,7 @@ impl MobileNode {
             }
             MobilityMessage::BindingRefreshRequest if from_home_agent => self.register(now),
             MobilityMessage::BindingAcknowledgement(answer)
-                if self.group.as_ref().is_some_and(|group| group.asks(source)) =>
+                if self.extras.group().is_some_and(|group| group.asks(source)) =>
             {
                 self.handle_member_answer(now, answer);
             }

@@ -71,7 +71,7 @@ impl MobileNode {
     /// Names the access point to which an interface leads, so that a move there can be prepared with the routers. Only
     /// for a mobile that [tells routers](super::FleetSettings::tells_routers) of its moves.
     pub fn set_access_point(&mut self, interface: InterfaceId, address: LinkLayerAddress) {
-        if let Some(routers) = &mut self.routers {
+        if let Some(routers) = self.extras.routers_mut() {
             let predicted = routers.predicted.get_or_insert_default();
             predicted.access_points.insert(interface, address);
         }
@@ -82,7 +82,7 @@ impl MobileNode {
         let timeout = self.settings.fleet.binding_times.initial_timeout;
         // Without a home address nobody sends it anything yet.
         let leads_on = self.interface() != Some(to) && self.has_home_address();
-        let Some(routers) = &mut self.routers else {
+        let Some(routers) = self.extras.routers_mut() else {
             return;
         };
         let (left, Some(predicted)) = (routers.last, &mut routers.predicted) else {
@@ -110,7 +110,7 @@ impl MobileNode {
             Attachment::Home => Some(self.settings.home_address),
             Attachment::Away(care_of) => Some(care_of),
         };
-        let preparation = self.routers.as_ref().and_then(|own| own.predicted.as_ref());
+        let preparation = self.extras.routers().and_then(|own| own.predicted.as_ref());
         let Some(Preparation { left, step, .. }) = preparation.and_then(|own| own.preparation)
         else {
             return;
@@ -127,7 +127,7 @@ impl MobileNode {
     /// lifetime.
     pub(super) fn withdraw_preparation(&mut self, now: Instant) {
         let timeout = self.settings.fleet.binding_times.initial_timeout;
-        let Some(routers) = &mut self.routers else {
+        let Some(routers) = self.extras.routers_mut() else {
             return;
         };
         let preparation = routers.predicted.as_ref().and_then(|own| own.preparation);
@@ -155,7 +155,7 @@ impl MobileNode {
     /// Takes in the router's answer (section 6.1.2): tells it of the next address.
     pub(super) fn handle_proxy_advertisement(&mut self, now: Instant, answer: &ProxyAdvertisement) {
         let timeout = self.settings.fleet.binding_times.initial_timeout;
-        let Some(routers) = &mut self.routers else {
+        let Some(routers) = self.extras.routers_mut() else {
             return;
         };
         let asked = routers.predicted.as_ref().and_then(|own| own.preparation);
@@ -187,7 +187,7 @@ impl MobileNode {
     }
 
     fn set_preparation(&mut self, preparation: Option<Preparation>) {
-        let routers = self.routers.as_mut();
+        let routers = self.extras.routers_mut();
         if let Some(predicted) = routers.and_then(|own| own.predicted.as_mut()) {
             predicted.preparation = preparation;
         }
@@ -195,7 +195,7 @@ impl MobileNode {
 
     /// Takes in the present router's answer to the update (section 6.2.3); returns false if it answers another.
     pub(super) fn handle_agreement(&mut self, from: Ipv6Addr, sequence: u16, agreed: bool) -> bool {
-        let Some(routers) = &mut self.routers else {
+        let Some(routers) = self.extras.routers_mut() else {
             return false;
         };
         let preparation = routers.predicted.as_ref().and_then(|own| own.preparation);
@@ -224,7 +224,7 @@ impl MobileNode {
     /// Retransmits unanswered messages, and gives up after the last.
     pub(super) fn step_preparation(&mut self, now: Instant) {
         let longest = self.settings.fleet.binding_times.longest_timeout;
-        let Some(routers) = &mut self.routers else {
+        let Some(routers) = self.extras.routers_mut() else {
             return;
         };
         let preparation = routers.predicted.as_ref().and_then(|own| own.preparation);

@@ -25,7 +25,7 @@ impl MobileNode {
     pub(super) fn follow_prefix(&mut self, now: Instant) {
         let place = self.interface().zip(self.care_of());
         let parties = self.parties();
-        if let Some(prefix) = &mut self.prefix {
+        if let Some(prefix) = self.extras.prefix_mut() {
             prefix.follow(now, place, &parties, &mut self.draws);
         }
     }
@@ -33,7 +33,7 @@ impl MobileNode {
     /// Takes in a message of the home agent.
     pub(super) fn handle_prefix_answer(&mut self, now: Instant, bytes: &[u8]) {
         let parties = self.parties();
-        if let Some(prefix) = &mut self.prefix
+        if let Some(prefix) = self.extras.prefix_mut()
             && !prefix.handle_answer(now, bytes, &parties)
         {
             self.counts_mut().unexpected += 1;
@@ -44,7 +44,7 @@ impl MobileNode {
     /// Retransmits and renews.
     pub(super) fn step_prefix(&mut self, now: Instant) {
         let parties = self.parties();
-        if let Some(prefix) = &mut self.prefix
+        if let Some(prefix) = self.extras.prefix_mut()
             && prefix.poll_timeout().is_some_and(|at| at <= now)
         {
             prefix.handle_timeout(now, &parties, &mut self.draws);
@@ -55,7 +55,7 @@ impl MobileNode {
     /// Asks whether the prefix is still assigned, after a binding that the home agent has not renewed.
     pub(super) fn confirm_prefix(&mut self, now: Instant) {
         let parties = self.parties();
-        if let Some(prefix) = &mut self.prefix {
+        if let Some(prefix) = self.extras.prefix_mut() {
             prefix.confirm(now, &parties, &mut self.draws);
         }
     }
@@ -69,7 +69,7 @@ impl MobileNode {
         ]
         .contains(&status);
         let parties = self.parties();
-        if let Some(prefix) = self.prefix.as_mut().filter(|_| is_unknown) {
+        if let Some(prefix) = self.extras.prefix_mut().filter(|_| is_unknown) {
             prefix.restart(now, &parties, &mut self.draws);
             self.take_prefix_events(now);
         }
@@ -77,7 +77,7 @@ impl MobileNode {
 
     /// Follows the prefix: forms and registers the home address in a new one.
     fn take_prefix_events(&mut self, now: Instant) {
-        while let Some(event) = self.prefix.as_mut().and_then(|one| one.poll_event()) {
+        while let Some(event) = self.extras.prefix_mut().and_then(|one| one.poll_event()) {
             self.events.push_back(MobileEvent::HomePrefix(event));
             let home_address = match event {
                 PrefixEvent::Assigned(prefix) => {
