@@ -5,8 +5,8 @@ from typing import TypedDict
 
 from baton.summary import Json
 
-FEW_EVENTS = 200
-"""Events of a window below which the meetings of threads may cost what they gain (chosen)."""
+FEW_EVENTS = 20
+"""Events of a window below which the waits of threads may cost what they gain (chosen)."""
 
 
 class Part(TypedDict):
@@ -22,16 +22,16 @@ class Cut(TypedDict):
 
     parts: list[Part]
     links: list[str]
-    window_s: float | None
+    delay_s: float | None
     limits: list[str]
 
 
 def describe(cut: Cut) -> str:
     """Returns the parts, a line for each, and what keeps nodes together."""
     lines = [f"parts of a run on threads: {len(cut['parts']) or 1}"]
-    if cut["window_s"] is not None:
+    if cut["delay_s"] is not None:
         links = _listed(cut["links"], len(cut["links"]))
-        lines[0] += f", at least {cut['window_s'] * 1000:g} ms apart, cut at {links}"
+        lines[0] += f", at least {cut['delay_s'] * 1000:g} ms apart, cut at {links}"
     for number, part in enumerate(cut["parts"], 1):
         names = _listed(part["names"], part["nodes"])
         lines.append(f"  {number}: {part['share_percent']} % of the expected load, {names}")
@@ -55,7 +55,7 @@ def warn_after(summary: Json) -> None:
     events = summary["events"] / cut["windows"]
     if events < FEW_EVENTS:
         _warn(
-            f"--threads: a window of {cut['window_s'] * 1000:g} ms had {events:.0f} events; with so few, the meetings"
+            f"--threads: a window of {cut['window_s'] * 1000:g} ms had {events:.0f} events; with so few, the waits"
             " of the threads may take what they gain: compare a run without --threads"
         )
 

@@ -352,12 +352,12 @@ class CutSummary(TypedDict):
     """Parts of a run on several threads."""
 
     parts: Annotated[int, "Number of parts"]
-    window_s: Annotated[float, "Time that the parts run between two exchanges: the shortest delay of a cut link"]
-    windows: Annotated[int, "Number of exchanges"]
+    window_s: Annotated[float, "Time that a part runs between two exchanges: half of the shortest delay of a cut link"]
+    windows: Annotated[int, "Number of windows of that length"]
     most_speed_up: Annotated[
         float,
-        "Events of all parts, divided by those of the busiest part in each window: how many times faster than one "
-        "thread any number of threads can be",
+        "Events of all parts, divided by those of the longest chain of windows in which each has to wait for the one "
+        "before: how many times faster than one thread any number of threads can be",
     ]
 
 

@@ -332,3 +332,46 @@ fn an_interrupted_run_ends_at_one_time_in_all_parts() {
     assert_eq!(rows(&one), rows(&two));
     assert!(!one.manifest.complete);
 }
+
+#[test]
+fn a_long_silence_takes_no_windows() {
+    let text = r#"
+        name = "silent"
+        duration = "10000 s"
+        links.line = { between = ["a", "b"], kind = "wired", rate = "8 Mbit/s", delay = "2 ms" }
+        [[flows]]
+        name = "ping"
+        from = "a"
+        to = "b"
+        transport = "icmp"
+        traffic = { kind = "ping", interval = "100 s" }
+    "#;
+    let results = same_on_all_threads(&parsed(text), 2);
+    let cut = results.summary.cut.unwrap();
+    assert_eq!(cut.window_s, 0.001);
+    // Two for each departure and each arrival of a request and its reply, at most, instead of ten million.
+    assert!(cut.windows <= 100 * 2 * 4, "{cut:?}");
+}
+
+#[test]
+fn two_threads_gain_two_for_equal_parts() {
+    let text = r#"
+        name = "equal"
+        duration = "1 s"
+        links.one = { between = ["a", "b"], kind = "wired", rate = "8 Mbit/s", delay = "1 us" }
+        links.two = { between = ["c", "d"], kind = "wired", rate = "8 Mbit/s", delay = "1 us" }
+        links.line = { between = ["b", "c"], kind = "wired", rate = "8 Mbit/s", delay = "5 ms" }
+        [[flows]]
+        name = "one"
+        from = "a"
+        to = "b"
+        traffic = { kind = "bulk" }
+        [[flows]]
+        name = "two"
+        from = "d"
+        to = "c"
+        traffic = { kind = "bulk" }
+    "#;
+    let results = same_on_all_threads(&parsed(text), 2);
+    assert_eq!(results.summary.cut.unwrap().most_speed_up, 2.0);
+}

@@ -1,4 +1,4 @@
-//! Choice among the cuts of a world: that with the most even parts, and among equals that with the longest windows.
+//! Choice among the cuts of a world: that with the most even parts, and among equals that with the longest delay.
 
 use super::bonds::Bonds;
 use super::bridges::bridges;
@@ -15,7 +15,7 @@ const OF_NODE: u64 = 1;
 const OF_ACTIVE: u64 = 1000;
 /// Expected load of a home agent for each of its mobiles (chosen).
 const OF_BINDING: u64 = 200;
-/// Most lengths of windows that are tried.
+/// Most shortest delays of a cut link that are tried.
 const MOST_TRIED: usize = 16;
 
 /// Parts of a world.
@@ -24,7 +24,8 @@ pub(super) struct Balance {
     of_nodes: Vec<u16>,
     /// Expected load of each part.
     loads: Vec<u64>,
-    window: Duration,
+    /// The shortest delay of a cut link.
+    delay: Duration,
 }
 
 impl Balance {
@@ -37,7 +38,7 @@ impl Balance {
             let Some(next) = Balance::with(scenario, bonds, (&loads, least), most) else {
                 continue;
             };
-            // A shorter window needs a gain of a twentieth.
+            // A shorter delay needs a gain of a twentieth.
             let is_better = |best: &Balance| next.largest() * 20 < best.largest() * 19;
             if best.as_ref().is_none_or(is_better) {
                 best = Some(next);
@@ -78,11 +79,11 @@ impl Balance {
         let (of_nodes, loads) = parts(&mut groups, loads, most);
         let crossing = bonds.long.iter();
         let crossing = crossing.filter(|&&(link, _)| crosses(scenario, &of_nodes, link));
-        let window = crossing.map(|&(_, delay)| delay).min()?;
+        let delay = crossing.map(|&(_, delay)| delay).min()?;
         Some(Balance {
             of_nodes,
             loads,
-            window,
+            delay,
         })
     }
 
@@ -116,7 +117,7 @@ impl Balance {
         Cut {
             parts,
             links: links.collect(),
-            window: self.window,
+            delay: self.delay,
             of_nodes: Arc::from(self.of_nodes),
         }
     }

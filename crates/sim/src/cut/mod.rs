@@ -11,9 +11,10 @@
 mod balance;
 mod bonds;
 mod bridges;
+mod crew;
 mod groups;
 pub(crate) mod parts;
-mod rounds;
+mod windows;
 
 use crate::scenario::model::{LinkIndex, NodeIndex, Scenario};
 use balance::Balance;
@@ -40,8 +41,8 @@ pub struct Cut {
     pub parts: Vec<PartOfCut>,
     /// The cut links, ascending.
     pub links: Vec<LinkIndex>,
-    /// The shortest delay of a cut link: the length of a window.
-    pub window: Duration,
+    /// The shortest delay of a cut link, twice the length of a window.
+    pub delay: Duration,
     of_nodes: Arc<[u16]>,
 }
 
@@ -74,7 +75,7 @@ pub struct CutReport {
     /// Names of the cut links.
     pub links: Vec<String>,
     /// The shortest delay of a cut link, in seconds; null without a cut.
-    pub window_s: Option<f64>,
+    pub delay_s: Option<f64>,
     /// Bonds between nodes, a line for each reason; without a cut, the reasons against one.
     pub limits: Vec<String>,
 }
@@ -108,7 +109,7 @@ impl CutReport {
             links: links
                 .map(|link| scenario.link_name(*link).into_owned())
                 .collect(),
-            window_s: cut.as_ref().map(|cut| cut.window.as_secs_f64()),
+            delay_s: cut.as_ref().map(|cut| cut.delay.as_secs_f64()),
             limits,
         }
     }

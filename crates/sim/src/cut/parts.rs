@@ -1,11 +1,10 @@
 //! Runs the parts of a cut world, on as many threads as wanted.
 //!
-//! All parts run up to a common limit, each on whichever thread is free; then their threads meet, and each part takes in the
-//! packets that the others have sent it over cut links. A packet that leaves at or after the earliest coming event arrives
-//! after the limit, which is that event's time and a window less a nanosecond.
+//! The parts run through [`windows`](super::windows) of time, each on whichever thread of the [`crew`](super::crew) is free.
 
 use super::Cut;
-use super::rounds::{Rounds, locked, on_threads};
+use super::crew::{Crew, locked, on_threads};
+use super::windows::{Waiting, Windows};
 use crate::record::parts::Subjects;
 use crate::record::{RecordError, Recorder, Tables};
 use crate::scenario::model::Scenario;
@@ -21,8 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Parts {
     worlds: Vec<World>,
     /// Packets that wait to be taken in, by the receiving part and then by the sending one.
-    waiting: Vec<Vec<Vec<Crossing>>>,
-    window: Duration,
+    waiting: Waiting,
+    /// The shortest delay of a cut link.
+    delay: Duration,
     threads: usize,
     recorder: Recorder,
     subjects: Subjects,
@@ -30,7 +30,7 @@ pub(crate) struct Parts {
     coming: Instant,
     /// Windows run so far.
     windows: u64,
-    /// Sum over all windows of the events of the part that had the most: what even the most threads run one after another.
+    /// Events of the longest chain of runs of parts: what even the most threads run one after another.
     longest: u64,
 }
 
@@ -68,7 +68,7 @@ impl Parts {
         let mut parts = Parts {
             worlds: worlds.collect(),
             waiting: Vec::new(),
-            window: cut.window,
+            delay: cut.delay,
             threads,
             recorder,
             subjects: Subjects::default(),
@@ -133,15 +133,24 @@ impl Parts {
     /// Runs all parts up to and including `limit`, or until they have handled `most_events`, and all stand at one time. Returns
     /// true if that is `limit`.
     pub fn run_until(&mut self, limit: Instant, most_events: u64) -> bool {
+        let threads = self.threads;
+        self.run_windows(limit, most_events, |crew| {
+            on_threads(threads, || crew.work())
+        })
+    }
+
+    /// Runs all parts up to a limit as `work` lets a crew run them.
+    pub(super) fn run_windows(
+        &mut self,
+        limit: Instant,
+        most_events: u64,
+        work: impl FnOnce(&Crew<'_>),
+    ) -> bool {
         let waiting = core::mem::take(&mut self.waiting);
-        let rounds = Rounds::new(
-            &mut self.worlds,
-            waiting,
-            (self.window, limit),
-            (self.threads, most_events),
-        );
-        on_threads(self.threads, || rounds.work(self.coming));
-        let ran = rounds.end();
+        let windows = Windows::new(waiting, self.delay, (self.coming, limit), most_events);
+        let crew = Crew::new(&mut self.worlds, windows);
+        work(&crew);
+        let ran = crew.outcome();
         self.waiting = ran.waiting;
         self.coming = ran.coming;
         self.windows += ran.windows;
@@ -170,7 +179,7 @@ impl Parts {
         let mut summary = whole.summary();
         summary.cut = Some(CutSummary {
             parts: count,
-            window_s: self.window.as_secs_f64(),
+            window_s: self.delay.half().as_secs_f64(),
             windows: self.windows,
             most_speed_up: events as f64 / self.longest.max(1) as f64,
         });
@@ -183,11 +192,11 @@ impl Parts {
 pub struct CutSummary {
     /// Number of parts.
     pub parts: usize,
-    /// Shortest delay of a cut link: the time that parts run between two exchanges, in seconds.
+    /// Time that a part runs between two exchanges, in seconds: half of the shortest delay of a cut link.
     pub window_s: f64,
-    /// Number of exchanges.
+    /// Number of windows of that length.
     pub windows: u64,
-    /// Events of all parts, divided by those of the busiest part in each window: how many times faster than one thread any number
-    /// of threads can be.
+    /// Events of all parts, divided by those of the longest chain of windows in which each has to wait for the one before: how
+    /// many times faster than one thread any number of threads can be.
     pub most_speed_up: f64,
 }
