@@ -1,5 +1,5 @@
 //! Cost of a fleet whose home agent buffers: `million MOBILES SECONDS [REGIONS THREADS]` prints the processor time and the
-//! wall time of the run and the memory of each mobile, each with a handover a minute.
+//! wall time of the run and, with one thread, the memory of each mobile, each with a handover a minute.
 //!
 //! Each region has a radio network of its own, with a line to the home agent; without THREADS the world is not cut.
 //!
@@ -105,7 +105,15 @@ fn main() {
     );
     let wall = Instant::now();
     let (begun, before) = (processor_seconds(), counting::live_bytes());
-    let each = || (counting::live_bytes() - before) as f64 / mobiles as f64;
+    // A thread counts only its own bytes.
+    let counts = threads.is_none_or(|threads| threads.get() == 1);
+    let each = || match counts {
+        true => {
+            let bytes = (counting::live_bytes() - before) as f64;
+            format!(", {:.0} B each", bytes / mobiles as f64)
+        }
+        false => String::new(),
+    };
     let scenario = text(mobiles, seconds as u64, regions);
     let loaded = scenario::parse(&scenario, "million", Path::new("."), &[]);
     let loaded = loaded.unwrap_or_else(|error| panic!("{error}"));
@@ -116,7 +124,7 @@ fn main() {
     };
     let mut run = Run::new(loaded, &options).expect("a run");
     println!(
-        "{mobiles} mobiles: set up in {:.1} s of wall time ({:.1} s of processors), {:.0} B each",
+        "{mobiles} mobiles: set up in {:.1} s of wall time ({:.1} s of processors){}",
         wall.elapsed().as_secs_f64(),
         processor_seconds() - begun,
         each()
@@ -127,7 +135,7 @@ fn main() {
             .expect("no file");
         let used = processor_seconds() - begun;
         println!(
-            "minute {minute}: {:.1} s of wall time ({used:.1} s of processors), {:.1} us and {:.1} events a mobile, {:.0} B each",
+            "minute {minute}: {:.1} s of wall time ({used:.1} s of processors), {:.1} us and {:.1} events a mobile{}",
             wall.elapsed().as_secs_f64(),
             used * 1e6 / mobiles as f64,
             (run.events() - events) as f64 / mobiles as f64,
