@@ -1,7 +1,7 @@
 //! Conversations between real hosts, as flows of the world.
 //!
-//! Each conversation ([`crate::observe`]) is a [`FlowRun`]: the scenario's, if it uses that flow's port, or a new one
-//! made for its first packet. So the record, handovers and the summary treat it like any flow.
+//! Each conversation ([`crate::observe`]) is a [`FlowRun`](super::flow::FlowRun): the scenario's, if it uses that flow's
+//! port, or a new one made for its first packet. So the record, handovers and the summary treat it like any flow.
 
 mod flow;
 mod kernel;
