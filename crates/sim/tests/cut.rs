@@ -334,7 +334,7 @@ fn an_interrupted_run_ends_at_one_time_in_all_parts() {
 }
 
 #[test]
-fn a_long_silence_takes_no_windows() {
+fn a_long_silence_takes_few_windows() {
     let text = r#"
         name = "silent"
         duration = "10000 s"
@@ -354,7 +354,7 @@ fn a_long_silence_takes_no_windows() {
 }
 
 #[test]
-fn two_threads_gain_two_for_equal_parts() {
+fn two_equal_parts_can_be_twice_as_fast() {
     let text = r#"
         name = "equal"
         duration = "1 s"

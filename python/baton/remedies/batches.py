@@ -48,7 +48,7 @@ def run(
 ) -> bool:
     """Fills `runs`, which belong to the points `crossed`. Returns true if all have run; Ctrl-C ends it early."""
     total = sum(len(seeds[each.first : each.enough : each.step]) for each in runs)
-    kept = {(run.point, run.seed) for run in folder.kept}
+    kept = {(one.point, one.seed) for one in folder.kept}
     for first in range(0, len(runs), BATCH):
         batch = runs[first : first + BATCH]
         for number, each in enumerate(batch, first):

@@ -353,7 +353,7 @@ impl World {
     fn drop_superseded(&mut self) {
         let net = &self.net;
         self.queue.drop_superseded(|at, event| match *event {
-            Event::Link(link) => net.wires[link as usize].timer.awaits(at),
+            Event::Link(link) => net.wires.plain(link as usize).timer.awaits(at),
             Event::Host(node) => net.nodes[node as usize].timer.awaits(at),
             // A world has few of the others.
             _ => true,
@@ -398,6 +398,7 @@ impl World {
         }
     }
 
+    // Once an event: the compiler does not inline it by itself.
     #[inline(always)]
     fn settle_links(&mut self) {
         let mut done = 0;
