@@ -21,6 +21,7 @@ duration = "1 s"
 links.path = { between = ["server", "laptop"], kind = "wired", rate = "4 Mbit/s", delay = "60 ms", queue = "64 kB" }
 flows = [{ name = "download", from = "server", to = "laptop" }]
 """
+FIFTY_MILLISECONDS = ONE_SECOND.replace('"1 s"', '"40 s"').replace("4 Mbit", "20 Mbit")
 LONGER = ONE_SECOND.replace('"1 s"', '"200 s"').replace("4 Mbit", "20 Mbit")
 HALF_A_SECOND = ONE_SECOND.replace('"1 s"', '"600 s"').replace("4 Mbit", "20 Mbit")
 CHROMIUM = Path("/usr/bin/chromium")
@@ -63,7 +64,8 @@ def one_second_run(folder: Path) -> None:
 
 def sweeps(folder: Path) -> None:
     """Times `baton sweep` with one and with two threads, of short and of longer runs."""
-    for name, text, seeds, target in (("200 short", ONE_SECOND, 200, ""), ("160 longer", LONGER, 160, ">= 1.9")):
+    cases = (("200 short", ONE_SECOND, 200, ""), ("400 of 50 ms", FIFTY_MILLISECONDS, 400, ">= 1.9"), ("160 longer", LONGER, 160, ">= 1.9"))
+    for name, text, seeds, target in cases:
         scenario = folder / "sweep.toml"
         scenario.write_text(text)
         best: dict[str, tuple[float, float]] = {}

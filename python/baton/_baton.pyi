@@ -1417,5 +1417,5 @@ def sweep_run(scenario: Scenario, seed: int, stop: Stop) -> tuple[str | None, st
     """Runs a scenario without recording anything but the summary: returns it as JSON, or else the reason why there is
     none.
 
-    Other threads of Python go on meanwhile. Raises `RunError` if the system grants no thread.
+    Other threads of Python go on meanwhile.
     """

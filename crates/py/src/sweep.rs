@@ -27,7 +27,7 @@ impl Stop {
 
 /// Runs a scenario without recording anything but the summary: returns it as JSON, or else the reason why there is none.
 ///
-/// Other threads of Python go on meanwhile. Raises `RunError` if the system grants no thread.
+/// Other threads of Python go on meanwhile.
 #[pyfunction]
 pub(crate) fn sweep_run(
     py: Python<'_>,
@@ -36,11 +36,11 @@ pub(crate) fn sweep_run(
     stop: PyRef<'_, Stop>,
 ) -> PyResult<(Option<String>, Option<String>)> {
     let (loaded, stop) = (scenario.loaded(), &stop.0);
-    let ended = py
-        .detach(|| sweep::run(loaded, seed, failure, stop))
-        .map_err(|error| {
-            RunError::new_err(format!("cannot start a thread for the run: {error}"))
-        })?;
+    let ended = py.detach(|| {
+        // State that an earlier run on this thread left when it ended otherwise.
+        classes::take_failure();
+        sweep::run(loaded, seed, failure, stop)
+    });
     match ended {
         Ok(summary) => {
             let text = serde_json::to_string(&summary)

@@ -1,4 +1,4 @@
-//! One run of a sweep: in a thread of its own, with nothing recorded but the summary, and stopped from outside.
+//! One run of a sweep: with nothing recorded but the summary, and stopped from outside.
 //!
 //! A run gives the same results as alone, wherever it is made: a scenario does not change.
 
@@ -7,34 +7,22 @@ use crate::run::{Run, RunOptions};
 use crate::scenario::Loaded;
 use crate::world::summary::Summary;
 use std::any::Any;
-use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-
-/// Stack of a run's thread, in bytes; only the used part takes memory. A congestion control in Python with endless
-/// recursion needs several MB until Python stops it; a thread's usual 2 MB would end the program before.
-const STACK: usize = 64 << 20;
 
 /// Runs a scenario with a seed, and returns its summary, or the reason in words that there is none; also if `stop`
 /// becomes true meanwhile. After each slice of the run, `failure` yields an error that a congestion control from
 /// outside could not report through the stack, which ends the run.
 ///
-/// # Errors
-/// Error of the system when it grants no thread.
+/// The caller's thread makes the run: a new one for each would wait for a free core, as long as a tenth of a short run.
 pub fn run(
     loaded: &Loaded,
     seed: u64,
     failure: fn() -> Option<String>,
     stop: &AtomicBool,
-) -> io::Result<Result<Summary, String>> {
-    thread::scope(|scope| {
-        let run = thread::Builder::new()
-            .name("sweep".to_owned())
-            .stack_size(STACK)
-            .spawn_scoped(scope, || perform(loaded, seed, failure, stop))?;
-        let ended = run.join();
-        Ok(ended.unwrap_or_else(|panic| Err(panic_words(panic.as_ref()))))
-    })
+) -> Result<Summary, String> {
+    catch_unwind(AssertUnwindSafe(|| perform(loaded, seed, failure, stop)))
+        .unwrap_or_else(|panic| Err(panic_words(panic.as_ref())))
 }
 
 fn perform(
@@ -78,6 +66,7 @@ pub fn panic_words(panic: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::thread;
 
     const SCENARIO: &str = r#"
         name = "two-nodes"
@@ -105,7 +94,7 @@ mod tests {
             for (point, seed) in (0..2).flat_map(|point| (1..=4).map(move |seed| (point, seed))) {
                 let scenario: &Loaded = &points[point];
                 scope.spawn(move || {
-                    let made = run(scenario, seed, || None, &AtomicBool::new(false)).unwrap();
+                    let made = run(scenario, seed, || None, &AtomicBool::new(false));
                     let expected = alone(scenario.clone(), seed);
                     assert_eq!(serde_json::to_string(&made.unwrap()).unwrap(), expected);
                 });
@@ -116,7 +105,7 @@ mod tests {
     #[test]
     fn a_failure_from_outside_ends_the_run() {
         let failure = || Some("the class failed".to_owned());
-        let ended = run(&loaded(&[]), 1, failure, &AtomicBool::new(false)).unwrap();
+        let ended = run(&loaded(&[]), 1, failure, &AtomicBool::new(false));
         assert_eq!(ended.unwrap_err(), "the class failed");
     }
 
@@ -127,8 +116,7 @@ mod tests {
             1,
             || panic!("a mistake"),
             &AtomicBool::new(false),
-        )
-        .unwrap();
+        );
         assert!(ended.unwrap_err().ends_with("a bug in Baton: a mistake"));
     }
 
@@ -141,7 +129,7 @@ mod tests {
         };
         // It ends long before the run would.
         let endless = loaded(&["duration=10000 s"]);
-        let ended = run(&endless, 1, stop_after_a_slice, &STOP).unwrap();
+        let ended = run(&endless, 1, stop_after_a_slice, &STOP);
         assert_eq!(ended.unwrap_err(), "the sweep was stopped");
     }
 }
