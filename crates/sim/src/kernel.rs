@@ -179,12 +179,6 @@ impl Timer {
         }
     }
 
-    /// Returns true if an event comes at `deadline` or before, or if there is no deadline.
-    #[inline]
-    pub fn covers(&self, deadline: Instant) -> bool {
-        self.queued <= deadline
-    }
-
     /// Returns true if its live event is at this time.
     pub fn awaits(&self, at: Instant) -> bool {
         self.queued == at

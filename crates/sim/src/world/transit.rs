@@ -1,7 +1,7 @@
 //! Packets on their way: offered to links, delivered or dropped, forwarded.
 
 use super::packet_counts::LossCause;
-use super::{Net, World};
+use super::{Event, Net, World};
 use crate::link::queue::Class;
 use crate::link::{DropReason, End, Fate, Label, Outcome};
 use crate::packets::{PacketId, Travelling};
@@ -39,10 +39,16 @@ impl World {
         if wire.interests[end.index()].queued {
             return self.tell_queued(link, end, id);
         }
-        // Behind other packets it changes nothing yet.
-        if !wire.touched && (polls_all || !wire.sleeps_on(now)) {
+        if wire.touched {
+            return;
+        }
+        if polls_all || wire.has_to_tell(now) {
             wire.touched = true;
             self.net.touched.push(link);
+        } else {
+            let deadline = wire.link.next_deadline();
+            let event = Event::Link(link as u32);
+            wire.timer.arm(&mut self.queue, deadline, event);
         }
     }
 
@@ -115,13 +121,12 @@ impl World {
         if self.probes.recorder.records_packets() {
             self.record_packet(link, &fate);
         }
-        let wire = &self.net.wires[link];
-        let mut ends = wire.present_ends();
+        let (wire, to) = (&self.net.wires[link], fate.from.other());
+        let mut at = wire.present_end(to);
         if wire.mobile().is_some() {
-            ends = self.net.wires.ends(link);
+            at = self.net.wires.ends(link)[to.index()];
             self.net.cross_access(link, fate.packet);
         }
-        let at = ends[1 - fate.from.index()];
         match fate.outcome {
             Outcome::Delivered { bit_errors, exit } => {
                 if !bit_errors.is_empty() {

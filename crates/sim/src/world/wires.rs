@@ -129,12 +129,12 @@ pub(crate) struct PlainWire {
 }
 
 impl PlainWire {
-    /// Returns true if it need not be polled before its queued event: it has nothing to tell, nothing is due, and nothing is
-    /// earlier.
+    /// Returns true if a packet just offered makes it tell something at this moment: a fate, or its state to a mobile or to
+    /// those that want reports.
     #[inline]
-    pub fn sleeps_on(&self, now: Instant) -> bool {
-        let deadline = self.link.next_deadline().unwrap_or(Instant::NEVER);
-        deadline > now && self.timer.covers(deadline) && !self.reports && self.mobile().is_none()
+    pub fn has_to_tell(&self, now: Instant) -> bool {
+        let is_due = self.link.next_deadline().is_some_and(|due| due <= now);
+        is_due || self.reports || self.mobile().is_some()
     }
 }
 
@@ -181,6 +181,12 @@ impl Wire {
     /// Makes it an access link of a mobile.
     pub fn belong_to(&mut self, mobile: usize) {
         self.mobile = Some(mobile as u32);
+    }
+
+    /// Returns node and interface at one of the present ends.
+    #[inline]
+    pub fn present_end(&self, end: End) -> NodeInterface {
+        self.ends[end.index()].into()
     }
 
     /// Returns node and interface at the present ends A and B.
