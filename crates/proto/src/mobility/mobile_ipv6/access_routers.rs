@@ -19,8 +19,9 @@ pub struct AccessRouters {
     deadlines: BTreeSet<(Instant, u32)>,
     /// Interfaces and their routers.
     at: BTreeSet<(InterfaceId, u32)>,
-    /// Own addresses, global and link-local, with their routers.
-    addresses: BTreeSet<(Ipv6Addr, u32)>,
+    /// Own addresses, global and link-local, with their routers, ascending: each packet on its way through is looked up, and
+    /// few are added.
+    addresses: Vec<(u128, u32)>,
     /// Routers that may have packets to send.
     speaking: BTreeSet<u32>,
     /// Routers that remember departed mobiles.
@@ -38,7 +39,9 @@ impl AccessRouters {
         let settings = router.settings();
         self.at.insert((settings.interface, place));
         for address in [settings.address, settings.link_local] {
-            self.addresses.insert((address, place));
+            let own = (address.to_bits(), place);
+            let after = self.addresses.partition_point(|other| *other < own);
+            self.addresses.insert(after, own);
         }
         self.due.push(router.poll_timeout());
         self.deadlines.insert((router.poll_timeout(), place));
@@ -120,7 +123,10 @@ impl AccessRouters {
     }
 
     fn with_address(&self, address: Ipv6Addr) -> impl Iterator<Item = u32> {
-        let own = self.addresses.range((address, 0)..=(address, u32::MAX));
+        let address = address.to_bits();
+        let first = self.addresses.partition_point(|&(own, _)| own < address);
+        let from_first = self.addresses[first..].iter();
+        let own = from_first.take_while(move |&&(own, _)| own == address);
         own.map(|&(_, place)| place)
     }
 
