@@ -75,6 +75,7 @@ bench: $(VENV)/built $(VENV)/installed-dev
 	cargo bench --profile dist --package baton-proto --bench fec --locked
 	cargo bench --profile dist --package baton-path --bench seal --locked
 	python scripts/bench.py
+	python scripts/bench_ns3.py
 
 # As root. A `wireguard-go` on the path, or named by WIREGUARD_GO, is measured beside it.
 bench-daemon:

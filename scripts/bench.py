@@ -64,7 +64,11 @@ def one_second_run(folder: Path) -> None:
 
 def sweeps(folder: Path) -> None:
     """Times `baton sweep` with one and with two threads, of short and of longer runs."""
-    cases = (("200 short", ONE_SECOND, 200, ""), ("400 of 50 ms", FIFTY_MILLISECONDS, 400, ">= 1.9"), ("160 longer", LONGER, 160, ">= 1.9"))
+    cases = (
+        ("200 short", ONE_SECOND, 200, ""),
+        ("400 of 50 ms", FIFTY_MILLISECONDS, 400, ">= 1.9"),
+        ("160 longer", LONGER, 160, ">= 1.9"),
+    )
     for name, text, seeds, target in cases:
         scenario = folder / "sweep.toml"
         scenario.write_text(text)
@@ -122,6 +126,16 @@ def study(folder: Path) -> None:
     line("baton reproduce D", f"{wall:.1f} s", "<= 20", f"{processor:.1f} s of processor")
 
 
+def longest_run(folder: Path) -> None:
+    """Times the engine's run of study S's longest scenario: two mobiles over a satellite for 800 s."""
+    from baton import Scenario
+
+    changes = ["duration=800 s", "record.series=false", "record.packets=false"]
+    scenario = Scenario.load(Path(__file__).parents[1] / "studies/S/pair.toml", overrides=changes)
+    wall, processor = least(lambda: scenario.run(), 5)
+    line("study S's longest run", f"{wall:.2f} s", "<= 0.5", f"{processor:.2f} s of processor")
+
+
 def opened(page: Path) -> float:
     """Returns the seconds until a report can be used."""
     from playwright.sync_api import sync_playwright
@@ -143,7 +157,7 @@ def opened(page: Path) -> float:
 def main(chosen: Sequence[str]) -> None:
     """Runs all benchmarks, or those whose names are given."""
     with tempfile.TemporaryDirectory() as folder:
-        for case in (one_second_run, sweeps, cluster, million, study):
+        for case in (one_second_run, sweeps, cluster, million, study, longest_run):
             if not chosen or case.__name__ in chosen:
                 case(Path(folder))
 
