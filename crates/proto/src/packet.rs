@@ -501,6 +501,14 @@ impl Packet {
     /// Returns true if the packet, in tunnels or not, has transport payload. Does not look into a kernel's packets.
     #[inline]
     pub fn has_data(&self) -> bool {
+        match &self.body {
+            // Most packets, here without a call.
+            Body::Tcp(_, payload) => !payload.is_empty(),
+            _ => self.has_other_data(),
+        }
+    }
+
+    fn has_other_data(&self) -> bool {
         let of_transport = |body: &Body| match body {
             Body::Tcp(_, payload) | Body::Udp(_, payload) => !payload.is_empty(),
             Body::Aerotp(packet) => !packet.payload.is_empty(),

@@ -60,6 +60,13 @@ impl Addresses {
     /// address.
     #[inline]
     pub fn get(&self, address: IpAddr) -> Option<Option<InterfaceId>> {
+        match self {
+            Addresses::Few(none) if none.is_empty() => None,
+            _ => self.search(address),
+        }
+    }
+
+    fn search(&self, address: IpAddr) -> Option<Option<InterfaceId>> {
         let found = match self {
             Addresses::Few(all) => all.iter().find(|(own, _)| *own == address)?.1,
             Addresses::Many(many) => *many.by_address.get(&address)?,

@@ -515,10 +515,13 @@ impl Host {
     /// Returns the next event.
     #[inline]
     pub fn poll_event(&mut self) -> Option<HostEvent> {
-        // The usual answer: a host is asked several times for each packet.
+        // The usual case: a host is asked several times for each packet.
         let is_plain = self.layers.is_none() && self.transports.is_none();
-        if is_plain && self.events.is_empty() && !self.sockets.may_have_event() {
-            return None;
+        if is_plain && self.events.is_empty() {
+            return match self.sockets.may_have_event() {
+                true => self.poll_socket_event(),
+                false => None,
+            };
         }
         self.next_event()
     }

@@ -140,6 +140,8 @@ impl Host {
     ///
     /// # Errors
     /// As for [`route_out`](Self::route_out).
+    // Called once a packet; see `route_out`.
+    #[inline(always)]
     pub(super) fn route_own(&mut self, packet: &Packet) -> Result<InterfaceId, IcmpError> {
         let length = packet.wire_length();
         match self.interface_of(packet.ip.source) {

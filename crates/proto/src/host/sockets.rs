@@ -9,7 +9,7 @@ use crate::tcp::isn::initial_sequence_number;
 use crate::tcp::listener::{Admission, Listener};
 use crate::tcp::profile::Profile;
 use crate::tcp::transaction::OpeningCache;
-use crate::tcp::{self, Connection, Endpoint, Segment, State};
+use crate::tcp::{self, Connection, Endpoint, State};
 use crate::time::Instant;
 use crate::wire::icmp::{IcmpError, QuotedPacket};
 use crate::wire::sequence::SequenceNumber;
@@ -63,25 +63,6 @@ pub struct Opening {
     /// Path MTU in bytes.
     pub mtu: u32,
     pub flow: Option<FlowId>,
-}
-
-/// A segment to send.
-pub struct Outgoing {
-    pub local: Endpoint,
-    pub remote: Endpoint,
-    pub flow: Option<FlowId>,
-    pub segment: Segment,
-}
-
-impl Outgoing {
-    /// Returns the segment's packet.
-    pub fn into_packet(self, origin: &mut Origin<'_>) -> Packet {
-        let body = Body::Tcp(self.segment.header, self.segment.payload);
-        let ends = (self.local.address, self.remote.address);
-        let mut packet = origin.packet(ends, body, self.flow);
-        packet.retransmission = self.segment.retransmission;
-        packet
-    }
 }
 
 impl Socket {
@@ -454,6 +435,8 @@ impl Sockets {
         self.table.may_have_event()
     }
 
+    // Called some times a packet, and inlined for the reason given below.
+    #[inline(always)]
     pub fn poll_event(&mut self) -> Option<(SocketId, tcp::Event)> {
         let (number, event) = self.table.poll_event(|socket| {
             loop {
@@ -472,18 +455,18 @@ impl Sockets {
         self.table.may_transmit()
     }
 
+    /// Returns the next segment to send, in a packet.
     // Called once a packet: the compiler does not inline it by itself, since gateways call it too, and a call costs a
     // hundredth of all instructions.
     #[inline(always)]
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+    pub fn poll_transmit(&mut self, now: Instant, origin: &mut Origin<'_>) -> Option<Packet> {
         while let Some((number, socket)) = self.table.ready() {
             if let Some(segment) = socket.connection.poll_transmit(now) {
-                return Some(Outgoing {
-                    local: socket.pair.0,
-                    remote: socket.pair.1,
-                    flow: socket.flow,
-                    segment,
-                });
+                let (local, remote) = socket.pair;
+                let body = Body::Tcp(segment.header, segment.payload);
+                let mut packet = origin.packet((local.address, remote.address), body, socket.flow);
+                packet.retransmission = segment.retransmission;
+                return Some(packet);
             }
             self.table.end_turn();
             self.rest(number);

@@ -306,7 +306,8 @@ impl<C: Timed, L, X: Default> SocketTable<C, L, X> {
     }
 
     /// Returns the next event; asks touched connections by `poll`.
-    #[inline]
+    // See `Sockets::poll_event`.
+    #[inline(always)]
     pub fn poll_event<E>(&mut self, mut poll: impl FnMut(&mut C) -> Option<E>) -> Option<(u32, E)> {
         while let Some(number) = self.touched.front() {
             let slot = &mut self.slots[number as usize];
@@ -369,10 +370,14 @@ impl<C: Timed, L, X: Default> SocketTable<C, L, X> {
     }
 
     /// Ensures that the heap has an entry no later than the connection's deadline; a single connection needs none.
+    #[inline]
     fn queue_deadline(&mut self, number: u32) {
-        if self.slots.len() == 1 {
-            return;
+        if self.slots.len() > 1 {
+            self.push_deadline(number);
         }
+    }
+
+    fn push_deadline(&mut self, number: u32) {
         let slot = &mut self.slots[number as usize];
         let Some(deadline) = slot.connection.poll_timeout() else {
             return;

@@ -1,7 +1,7 @@
 //! Sending at a host: packets of its layers, of its transports and of its own.
 
 use super::layer::{Step, Transmitted};
-use super::{Host, InterfaceId, Unsent};
+use super::{Host, InterfaceId, Origin, Unsent};
 use crate::packet::{Body, FlowId, Packet};
 use crate::time::Instant;
 use crate::wire::icmp::IcmpError;
@@ -43,10 +43,16 @@ impl Host {
             }
             let mut packet = match self.outbox.pop_front() {
                 Some(packet) => packet,
-                None => match self.sockets.poll_transmit(now) {
-                    Some(outgoing) => outgoing.into_packet(&mut self.origin()),
-                    None => self.poll_transports(now)?,
-                },
+                None => {
+                    let mut origin = Origin {
+                        identification: &mut self.identification,
+                        code_points: self.code_points.as_deref(),
+                    };
+                    match self.sockets.poll_transmit(now, &mut origin) {
+                        Some(packet) => packet,
+                        None => self.poll_transports(now)?,
+                    }
+                }
             };
             if let Some(layers) = &mut self.layers {
                 match layers.output(now, packet) {

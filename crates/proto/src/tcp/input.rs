@@ -14,40 +14,43 @@ impl Connection {
     /// Takes in a segment of this connection with a verified checksum.
     pub fn handle_segment(&mut self, now: Instant, header: &TcpHeader, payload: Payload) {
         self.common.statistics.segments_received += 1;
-        let mut header = *header;
+        let without_syn;
+        let mut header = header;
         match self.state {
             State::Closed => return,
-            State::SynSent => return self.on_segment_in_syn_sent(now, &header, payload),
-            State::SynReceived if self.is_syn_again(&header) => {
+            State::SynSent => return self.on_segment_in_syn_sent(now, header, payload),
+            State::SynReceived if self.is_syn_again(header) => {
                 if !header.flags.contains(TcpFlags::ACK) {
                     self.handshake.demand_syn();
                     return;
                 }
                 // The SYN-ACK of a simultaneous open: its SYN was already taken in.
-                header = self.without_syn(&header);
+                without_syn = self.without_syn(header);
+                header = &without_syn;
             }
-            _ if self.handshake.is_half_synchronized() && self.is_syn_again(&header) => {
+            _ if self.handshake.is_half_synchronized() && self.is_syn_again(header) => {
                 self.handshake.demand_syn();
                 return;
             }
             _ => {}
         }
-        if !self.handshake.is_of_this_connection(&header) {
+        if !self.handshake.is_of_this_connection(header) {
             return self.challenge(now);
         }
         let start = self.receiving.position(header.sequence);
-        let is_pure =
-            header.flags.contains(TcpFlags::ACK) && sequence_length(&header, payload.length()) == 0;
-        let passes = is_pure
-            && self.common.recovers_as_linux()
-            && self.is_overtaken_acknowledgment(now, &header, start);
-        if !passes && !self.is_timely(now, &header) {
-            return self.on_old_timestamp(now, &header, start, payload.length());
+        let length = sequence_length(header, payload.length());
+        if !self.is_timely(now, header) {
+            let passes = header.flags.contains(TcpFlags::ACK)
+                && length == 0
+                && self.common.recovers_as_linux()
+                && self.is_overtaken_acknowledgment(now, header, start);
+            if !passes {
+                return self.on_old_timestamp(now, header, start, payload.length());
+            }
         }
-        let length = sequence_length(&header, payload.length());
         let acceptable = self.receiving.is_acceptable(start, length);
         if !acceptable && !self.is_recent_duplicate(start, length) {
-            return self.answer_unacceptable(now, &header, start, length);
+            return self.answer_unacceptable(now, header, start, length);
         }
         if header.flags.contains(TcpFlags::RST) {
             return self.on_reset(now, start);
@@ -58,13 +61,13 @@ impl Connection {
         if !header.flags.contains(TcpFlags::ACK) {
             return;
         }
-        if self.take_acknowledgment(now, &header, start, length) {
+        if self.take_acknowledgment(now, header, start, length) {
             self.take_held(now);
-            self.remember_timestamp(now, &header, start);
+            self.remember_timestamp(now, header, start);
             if length > 0 && self.is_recent_duplicate(start, length) {
                 self.answer_duplicate(start, length);
             } else {
-                self.take_data(now, &header, start, payload);
+                self.take_data(now, header, start, payload);
             }
         }
     }

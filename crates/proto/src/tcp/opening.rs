@@ -156,6 +156,7 @@ impl Connection {
     }
 
     /// Takes in a segment in SYN-SENT (RFC 9293 section 3.10.7.3).
+    #[cold]
     pub(super) fn on_segment_in_syn_sent(
         &mut self,
         now: Instant,

@@ -36,30 +36,24 @@ enum Due {
 impl Connection {
     /// Returns the next segment to send; call until it returns `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        let due = self.next_due(now)?;
-        // Written last and in one place: a segment is large, and each function it passes through copies it.
-        let segment = match due {
-            Due::Reset => {
-                let mut header = *self.reset_due.take()?;
-                // Linux's own resets have its segments' fields; resets for unknown connections do not.
-                if self.state == State::Closed && self.common.recovers_as_linux() {
-                    let agreed = self.common.negotiated.timestamps;
-                    header.options.timestamps = agreed.then(|| self.common.clock.stamp(now));
-                }
-                bare(header)
-            }
-            Due::Syn => self.syn_segment(now),
-            Due::Data(stretch) => self.data_segment(now, stretch),
-            Due::EarlyAcknowledgment => bare(self.receiving.take_early()?),
-            Due::Acknowledgment => {
+        // Built where it is returned: a segment is large, and each variable it passes through is a copy.
+        let segment = match self.next_due(now) {
+            None => None,
+            Some(Due::Reset) => self.reset_segment(now),
+            Some(Due::Syn) => Some(self.syn_segment(now)),
+            Some(Due::Data(stretch)) => Some(self.data_segment(now, stretch)),
+            Some(Due::EarlyAcknowledgment) => self.receiving.take_early().map(bare),
+            Some(Due::Acknowledgment) => {
                 let header = self.bare_acknowledgment(now);
-                bare(self.receiving.orders.let_through(header)?)
+                self.receiving.orders.let_through(header).map(bare)
             }
-            Due::WindowProbe => bare(self.window_probe(now)),
-            Due::OwedAcknowledgment => bare(self.owed_acknowledgment(now)?),
+            Some(Due::WindowProbe) => Some(bare(self.window_probe(now))),
+            Some(Due::OwedAcknowledgment) => self.owed_acknowledgment(now).map(bare),
         };
-        self.common.statistics.count_sent(&segment);
-        Some(segment)
+        if let Some(segment) = &segment {
+            self.common.statistics.count_sent(segment);
+        }
+        segment
     }
 
     fn next_due(&mut self, now: Instant) -> Option<Due> {
@@ -78,13 +72,17 @@ impl Connection {
                 return Some(Due::OwedAcknowledgment);
             }
             _ if self.receiving.acks.is_due_alone() || self.sender.flow.orders.is_frozen() => {}
-            _ if self.owes_window_probe() => return Some(Due::WindowProbe),
+            _ if self.sender.flow.patience.is_probe_due() && self.owes_window_probe() => {
+                return Some(Due::WindowProbe);
+            }
             State::Established
             | State::CloseWait
             | State::FinWait1
             | State::Closing
             | State::LastAck => {
-                if let Some(stretch) = self.next_data(now) {
+                if !self.sender.rests(&self.common, now)
+                    && let Some(stretch) = self.next_data(now)
+                {
                     return Some(Due::Data(stretch));
                 }
             }
@@ -118,6 +116,16 @@ impl Connection {
                 state => state,
             };
         }
+    }
+
+    fn reset_segment(&mut self, now: Instant) -> Option<Segment> {
+        let mut header = *self.reset_due.take()?;
+        // Linux's own resets have its segments' fields; resets for unknown connections do not.
+        if self.state == State::Closed && self.common.recovers_as_linux() {
+            let agreed = self.common.negotiated.timestamps;
+            header.options.timestamps = agreed.then(|| self.common.clock.stamp(now));
+        }
+        Some(bare(header))
     }
 
     fn syn_segment(&mut self, now: Instant) -> Segment {
@@ -239,36 +247,9 @@ impl Connection {
         let syn = flags.contains(TcpFlags::SYN);
         let acknowledges = flags.contains(TcpFlags::ACK);
         let common = &mut self.common;
-        let mut options = if syn {
-            let segment_size = self.ends.own_segment_size(common);
-            let answered = acknowledges.then_some(&common.negotiated);
-            let stamp = common.clock.stamp(now);
-            options::on_syn(&common.profile, segment_size, answered, stamp)
-        } else {
-            let others = common.timestamps_length() + self.handshake.count_length();
-            let agreed = common.negotiated.timestamps;
-            TcpOptions {
-                timestamps: agreed.then(|| common.clock.stamp(now)),
-                sack: self.receiving.sack_blocks(common, sack_room, others),
-                ..TcpOptions::default()
-            }
-        };
-        if !options.sack.as_slice().is_empty() {
-            self.receiving.acks.forget_duplicate();
-        }
-        if let Some(count) = self.handshake.count(flags) {
-            options.sack.set_connection_count(count);
-        }
-        let shift = match common.negotiated.window_shifts {
-            Some((ours, _)) if !syn => ours,
-            _ => 0,
-        };
         let flow = &self.sender.flow;
-        let window = self.receiving.offer_window(flow, shift);
-        if acknowledges {
-            self.receiving.on_acknowledged(common);
-        }
-        TcpHeader {
+        // Filled in its place: a header is large.
+        let mut header = TcpHeader {
             source_port: self.ends.local().port,
             destination_port: self.ends.remote().port,
             sequence: flow.space.sequence(position),
@@ -278,9 +259,38 @@ impl Connection {
                 SequenceNumber(0)
             },
             flags,
-            window,
-            options,
+            window: 0,
+            options: TcpOptions::default(),
+        };
+        if syn {
+            let segment_size = self.ends.own_segment_size(common);
+            let answered = acknowledges.then_some(&common.negotiated);
+            let stamp = common.clock.stamp(now);
+            header.options = options::on_syn(&common.profile, segment_size, answered, stamp);
+        } else {
+            if common.negotiated.timestamps {
+                header.options.timestamps = Some(common.clock.stamp(now));
+            }
+            if self.receiving.has_ranges_to_report() {
+                let others = common.timestamps_length() + self.handshake.count_length();
+                header.options.sack = self.receiving.sack_blocks(common, sack_room, others);
+            }
         }
+        if !header.options.sack.is_empty() {
+            self.receiving.acks.forget_duplicate();
+        }
+        if let Some(count) = self.handshake.count(flags) {
+            header.options.sack.set_connection_count(count);
+        }
+        let shift = match common.negotiated.window_shifts {
+            Some((ours, _)) if !syn => ours,
+            _ => 0,
+        };
+        header.window = self.receiving.offer_window(flow, shift);
+        if acknowledges {
+            self.receiving.on_acknowledged(common);
+        }
+        header
     }
 
     /// Returns a reset that the peer accepts.

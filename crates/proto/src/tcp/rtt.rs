@@ -19,6 +19,8 @@ pub(super) struct RttEstimator {
     base: Duration,
     /// Doublings since the last sample (RFC 6298 section 5.5).
     backoff: u32,
+    /// The present timeout: segments ask for it more often than it changes.
+    rto: Duration,
     /// INET: least position of the segment being timed.
     timed: u64,
     linux: LinuxVariation,
@@ -70,7 +72,7 @@ impl LinuxVariation {
 
 impl RttEstimator {
     pub(super) fn new(profile: &Profile) -> RttEstimator {
-        RttEstimator {
+        let mut estimator = RttEstimator {
             arithmetic: profile.rto_arithmetic,
             tick: profile.tick,
             minimum_rto: profile.minimum_rto,
@@ -81,9 +83,12 @@ impl RttEstimator {
             latest: None,
             base: profile.initial_rto,
             backoff: 0,
+            rto: Duration::ZERO,
             timed: 0,
             linux: LinuxVariation::default(),
-        }
+        };
+        estimator.update_rto();
+        estimator
     }
 
     /// Returns the estimates for a message to another gateway.
@@ -103,6 +108,7 @@ impl RttEstimator {
         self.variation = known.variation;
         self.base = known.timeout;
         self.backoff = u32::from(known.backoff);
+        self.update_rto();
         self.timed = next;
         if let Some(smoothed) = known.smoothed {
             let held = known.timeout.saturating_sub(smoothed);
@@ -193,6 +199,7 @@ impl RttEstimator {
         self.smoothed = Some(smoothed);
         self.base = self.timeout_of(smoothed, window_segments);
         self.backoff = 0;
+        self.update_rto();
     }
 
     /// Takes in a sample by INET's arithmetic: both averages begin before the first sample.
@@ -239,7 +246,11 @@ impl RttEstimator {
 
     /// Returns the present timeout, backoff included.
     pub(super) fn rto(&self) -> Duration {
-        self.timeout(self.backoff)
+        self.rto
+    }
+
+    fn update_rto(&mut self) {
+        self.rto = self.timeout(self.backoff);
     }
 
     /// Returns the timeout doubled `doublings` times instead.
@@ -257,6 +268,7 @@ impl RttEstimator {
     /// Doubles the timeout after an expiry.
     pub(super) fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
+        self.update_rto();
     }
 
     /// Ends the handshake after a retransmission. Without a sample, data starts with a timeout of at least 3 s (RFC
@@ -266,6 +278,7 @@ impl RttEstimator {
         if self.smoothed.is_none() {
             self.base = self.base.max(Duration::from_secs(3));
         }
+        self.update_rto();
     }
 }
 

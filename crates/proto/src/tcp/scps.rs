@@ -31,9 +31,14 @@ impl Bucket {
         }
     }
 
-    /// Returns true if data must wait for the bucket; then it sets the timer.
+    /// Returns true if data must wait for the bucket.
+    pub(super) fn is_empty(&self, now: Instant) -> bool {
+        self.next_departure > now
+    }
+
+    /// Does the same as [`is_empty`](Self::is_empty), and sets the timer if data must wait.
     pub(super) fn holds(&self, common: &mut Common, now: Instant) -> bool {
-        let waits = self.next_departure > now;
+        let waits = self.is_empty(now);
         if waits {
             common.timers.set(Timer::Pacing, self.next_departure);
         }

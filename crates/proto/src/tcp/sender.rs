@@ -74,6 +74,16 @@ impl Sender {
         self.flow.offer_room(common);
     }
 
+    /// Returns true if there is nothing to send, as at an end that only receives, and nothing to do about that.
+    // Asked at every poll: the compiler does not inline it by itself.
+    #[inline(always)]
+    pub(super) fn rests(&self, common: &Common, now: Instant) -> bool {
+        self.flow.space.sent.is_empty()
+            && common.recovers_as_linux()
+            && !self.bucket.is_empty(now)
+            && self.linux.rests(&self.flow)
+    }
+
     /// Returns the next data to send or retransmit.
     pub(super) fn next_data(
         &mut self,
@@ -222,8 +232,15 @@ impl Sender {
         if common.recovers_as_linux() {
             let window_moved = newer || window > before || window == 0;
             let not_duplicate = told.length > 0 || window_moved;
-            let news = AckNews::new(&flow.space, now, told.position, not_duplicate);
-            return self.linux.on_acknowledgment(flow, common, header, news);
+            let position = told.position;
+            return self.linux.on_acknowledgment(
+                flow,
+                common,
+                now,
+                header,
+                position,
+                not_duplicate,
+            );
         }
         // The peer is alive, though its window may stay closed as long as it likes (RFC 9293 section 3.8.6.1).
         if window == 0 {
@@ -293,7 +310,7 @@ impl Sender {
         before: u64,
     ) {
         let flow = &mut self.flow;
-        let probing = flow.space.first_is_probe();
+        let probing = !common.recovers_as_linux() && flow.space.first_is_probe();
         let taken = flow
             .space
             .update_window(told.start, told.position, told.window);

@@ -33,6 +33,11 @@ impl SentSegment {
         self.start + u64::from(self.length)
     }
 
+    /// Returns true if it is in flight, as far as anything is known.
+    fn is_undisturbed(&self) -> bool {
+        !(self.sacked || self.lost || self.resent)
+    }
+
     fn is_waiting(&self) -> bool {
         self.lost && !self.sacked && !self.resent
     }
@@ -194,6 +199,8 @@ impl SentQueue {
     }
 
     pub(super) fn push(&mut self, start: u64, length: u32, now: Instant) {
+        let begins_piece = self.segments.back().is_none_or(|last| last.sacked);
+        self.pieces += usize::from(begins_piece);
         self.segments.push_back(SentSegment {
             start,
             length,
@@ -205,7 +212,6 @@ impl SentQueue {
             pushed: false,
             begins_piece: false,
         });
-        self.pieces += self.pieces_at(self.segments.len() - 1);
         self.pipe += u64::from(length);
     }
 
@@ -321,6 +327,10 @@ impl SentQueue {
         let Some(segment) = &self.segments.pop_front() else {
             return;
         };
+        if segment.is_undisturbed() {
+            self.pipe -= u64::from(segment.length);
+            return;
+        }
         self.counts.remove(segment);
         self.pipe -= segment.in_pipe();
         self.waiting -= usize::from(segment.is_waiting());
@@ -337,7 +347,7 @@ impl SentQueue {
     ) -> Acknowledged {
         let mut result = Acknowledged::default();
         self.end_doubt();
-        while let Some(first) = self.segments.front().copied() {
+        while let Some(first) = self.segments.front() {
             if first.start >= position {
                 break;
             }
@@ -350,7 +360,7 @@ impl SentQueue {
             if first.end() <= position {
                 if !first.sacked {
                     result.oldest_sent_at.get_or_insert(first.sent_at);
-                    each(&first);
+                    each(first);
                 }
                 result.segments += 1;
                 self.forget_first();

@@ -44,6 +44,8 @@ pub(super) struct NewData {
     pub(super) length: u64,
     /// Data written and never sent, in bytes.
     pub(super) unsent: u64,
+    /// True if it fills the segment.
+    full: bool,
     /// True if the FIN goes with it.
     pub(super) fin: bool,
 }
@@ -303,11 +305,12 @@ impl SendSpace {
     pub(super) fn next_new(&self) -> NewData {
         let usable = self.offered_beyond(self.next);
         let unsent = self.unsent();
-        let most = self.segment_size_at(self.next);
-        let length = unsent.min(usable).min(most.into());
+        let most = u64::from(self.segment_size_at(self.next));
+        let length = unsent.min(usable).min(most);
         NewData {
             length,
             unsent,
+            full: length == most,
             fin: self.fin_unsent() && length == unsent && usable > length,
         }
     }
@@ -318,10 +321,9 @@ impl SendSpace {
         if new.fin {
             return true;
         }
-        let full = new.length >= u64::from(self.segment_size_at(self.next));
         let rest = new.length == new.unsent && (idle || !nagle || self.closed);
         let large = new.length >= self.largest_window / 2;
-        new.length > 0 && (full || rest || large && new.length < new.unsent)
+        new.length > 0 && (new.full || rest || large && new.length < new.unsent)
     }
 
     /// Returns true if nothing was written beyond this data.

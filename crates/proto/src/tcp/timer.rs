@@ -30,7 +30,8 @@ fn wheel(now: Instant, after: Duration) -> Instant {
         slot *= 8;
     }
     let due = now.as_nanos() / JIFFY + delay;
-    let due = (due + slot) / slot * slot;
+    // A power of two: rounded by a mask.
+    let due = (due + slot) & !(slot - 1);
     Instant::from_nanos(due.saturating_mul(JIFFY))
 }
 
@@ -44,10 +45,11 @@ impl Timer {
     ];
 }
 
-/// Deadlines, one for each timer that is set, and the granularity of timers.
+/// Deadlines, and the granularity of timers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimerTable {
-    deadlines: [Option<Instant>; Timer::ALL.len()],
+    /// [`Instant::NEVER`] for a timer that is not set: the earliest deadline is found by comparisons alone.
+    deadlines: [Instant; Timer::ALL.len()],
     /// Length of a tick: timers expire at whole ticks.
     tick: Duration,
     /// True if Linux's wheel replaces the tick.
@@ -57,7 +59,7 @@ pub(super) struct TimerTable {
 impl TimerTable {
     pub(super) fn new(profile: &Profile) -> TimerTable {
         TimerTable {
-            deadlines: Default::default(),
+            deadlines: [Instant::NEVER; Timer::ALL.len()],
             tick: profile.tick,
             wheel: profile.timer_wheel,
         }
@@ -65,7 +67,7 @@ impl TimerTable {
 
     /// Sets an exact timer.
     pub(super) fn set(&mut self, timer: Timer, at: Instant) {
-        self.deadlines[timer as usize] = Some(at);
+        self.deadlines[timer as usize] = at;
     }
 
     /// Sets a timer with the granularity of the stack's clock.
@@ -79,29 +81,35 @@ impl TimerTable {
     }
 
     pub(super) fn stop(&mut self, timer: Timer) {
-        self.deadlines[timer as usize] = None;
+        self.deadlines[timer as usize] = Instant::NEVER;
     }
 
     pub(super) fn stop_all(&mut self) {
-        self.deadlines = Default::default();
+        self.deadlines = [Instant::NEVER; Timer::ALL.len()];
     }
 
     pub(super) fn is_set(&self, timer: Timer) -> bool {
-        self.deadlines[timer as usize].is_some()
+        self.deadlines[timer as usize] != Instant::NEVER
     }
 
     pub(super) fn deadline(&self, timer: Timer) -> Option<Instant> {
-        self.deadlines[timer as usize]
+        let at = self.deadlines[timer as usize];
+        (at != Instant::NEVER).then_some(at)
     }
 
     /// Returns the earliest deadline.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.deadlines.iter().flatten().min().copied()
+        let next = self
+            .deadlines
+            .iter()
+            .copied()
+            .fold(Instant::NEVER, Instant::min);
+        (next != Instant::NEVER).then_some(next)
     }
 
     /// Returns true if `timer` is due, and stops it in that case.
     pub(super) fn take_due(&mut self, timer: Timer, now: Instant) -> bool {
-        let due = self.deadlines[timer as usize].is_some_and(|at| at <= now);
+        let due = self.deadlines[timer as usize] <= now;
         if due {
             self.stop(timer);
         }

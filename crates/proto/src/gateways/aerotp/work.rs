@@ -46,9 +46,8 @@ impl AerotpGateway {
 
     /// Sends the segments of the halves.
     pub(super) fn send_segments(&mut self, now: Instant, around: &mut Around<'_>) {
-        while let Some(outgoing) = self.sockets.poll_transmit(now) {
-            self.outbox
-                .push_back(Step::Originate(outgoing.into_packet(&mut around.origin)));
+        while let Some(packet) = self.sockets.poll_transmit(now, &mut around.origin) {
+            self.outbox.push_back(Step::Originate(packet));
         }
         while self.sockets.poll_changed().is_some() {}
     }

@@ -41,8 +41,7 @@ impl BundleGateway {
             packet.retransmission = datagram.retransmission;
             self.outbox.push_back(Step::Originate(packet));
         }
-        while let Some(outgoing) = self.sockets.poll_transmit(now) {
-            let packet = outgoing.into_packet(&mut around.origin);
+        while let Some(packet) = self.sockets.poll_transmit(now, &mut around.origin) {
             self.hand_out(packet);
         }
         while self.sockets.poll_changed().is_some() {}

@@ -407,8 +407,7 @@ impl Layer for PathAgents {
         }
         self.tell_of_moves(now, around);
         self.work_transfers(now, around);
-        while let Some(outgoing) = self.sockets.poll_transmit(now) {
-            let packet = outgoing.into_packet(&mut around.origin);
+        while let Some(packet) = self.sockets.poll_transmit(now, &mut around.origin) {
             let packet = self.handle_outgoing(packet);
             self.outbox.push_back(packet);
         }

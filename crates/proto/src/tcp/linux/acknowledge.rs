@@ -104,20 +104,32 @@ impl AckNews {
 }
 
 impl LinuxState {
-    /// Takes in an ACK that is not old.
+    /// Takes in an ACK up to `position` that is not old. `not_duplicate`: it carries data or moves the window.
     pub(in crate::tcp) fn on_acknowledgment(
         &mut self,
         flow: &mut Flow,
         common: &mut Common,
+        now: Instant,
         header: &TcpHeader,
-        mut news: AckNews,
+        position: u64,
+        not_duplicate: bool,
     ) {
-        let now = news.now;
-        let echo = header.options.timestamps.map(|stamps| stamps.echo);
-        news.echo = echo.filter(|echo| *echo != 0 && common.negotiated.timestamps);
         self.repairs = Repairs::None;
         self.heard_at = now;
         flow.patience.forgive();
+        let advanced = position > flow.space.unacknowledged();
+        if !advanced && flow.space.sent.is_empty() && header.options.sack.is_empty() {
+            // Says nothing, as in every segment to an end that only receives.
+            let delivered = self.delivered * u64::from(flow.space.segment_size());
+            flow.tell_feedback(now, None, delivered, flow.in_flight());
+            if flow.space.has_unsent() {
+                on_probe_answered(flow, common, now);
+            }
+            return;
+        }
+        let mut news = AckNews::new(&flow.space, now, position, not_duplicate);
+        let echo = header.options.timestamps.map(|stamps| stamps.echo);
+        news.echo = echo.filter(|echo| *echo != 0 && common.negotiated.timestamps);
         let flight = flow.in_flight();
         let was_empty = flow.space.sent.is_empty();
         let in_flight = self.in_flight(flow);
@@ -132,7 +144,9 @@ impl LinuxState {
             if news.duplicate_sack {
                 self.alert(flow, common, &mut news);
             }
-            on_probe_answered(flow, common, now);
+            if flow.space.has_unsent() {
+                on_probe_answered(flow, common, now);
+            }
             return;
         }
         if let Some(newest) = news.newest_sent {

@@ -77,8 +77,8 @@ fn largest_piece(flow: &Flow) -> u32 {
         PACE
     };
     let smoothed = flow.rtt.smoothed().unwrap_or_default().as_nanos().max(1);
-    let bits = u128::from(window) * 8 * u128::from(percent) / 100;
-    let rate = bits * 1_000_000_000 / u128::from(smoothed);
+    let bits = u64::from(window) * 8 * percent / 100;
+    let rate = u128::from(bits) * 1_000_000_000 / u128::from(smoothed);
     let rate = u64::try_from(rate).unwrap_or(u64::MAX);
     piece_segments(flow, DataRate::from_bits_per_second(rate), 2)
 }

@@ -118,20 +118,15 @@ impl LinuxState {
     }
 }
 
-/// Returns true if a probe is due and the window allows no byte.
+/// Returns true if a probe that is due may leave: the window allows no byte.
 pub(in crate::tcp) fn owes_window_probe(flow: &Flow) -> bool {
-    let waits = flow.patience.is_probe_due()
-        && flow.space.sent.is_empty()
-        && flow.space.has_unsent()
-        && !flow.orders.holds_new_data();
+    let waits =
+        flow.space.sent.is_empty() && flow.space.has_unsent() && !flow.orders.holds_new_data();
     waits && flow.space.offered_beyond(flow.space.next()) == 0
 }
 
-/// Takes in an ACK while nothing is in flight: `tcp_ack_probe`.
+/// Takes in an ACK while data waits and nothing is in flight: `tcp_ack_probe`.
 pub(super) fn on_probe_answered(flow: &mut Flow, common: &mut Common, now: Instant) {
-    if !flow.space.has_unsent() {
-        return;
-    }
     if flow.space.next_segment_fits() {
         flow.patience.reset_persist();
         common.timers.stop(Timer::Persist);

@@ -23,6 +23,10 @@ impl Probe {
         self.point = None;
     }
 
+    pub(super) fn is_due(&self) -> bool {
+        self.due
+    }
+
     pub(super) fn take_due(&mut self) -> bool {
         core::mem::take(&mut self.due)
     }

@@ -9,6 +9,17 @@ use super::{Common, LinuxState, Pending, Phase, Repairs};
 use crate::time::{Duration, Instant};
 
 impl LinuxState {
+    /// Returns true if [`next_data`](Self::next_data) would find nothing and change nothing, with nothing in flight.
+    pub(in crate::tcp) fn rests(&self, flow: &Flow) -> bool {
+        let has_task = self.forced
+            || self.idle_check_due
+            || self.probe.is_due()
+            || self.usage.has_sent()
+            || self.repairs == Repairs::NewFirst
+            || self.rate.is_some();
+        !flow.space.has_unsent() && !has_task
+    }
+
     /// Returns the next data: first a timer's request, then lost data, then new data, within the window.
     pub(in crate::tcp) fn next_data(
         &mut self,
@@ -47,8 +58,8 @@ impl LinuxState {
             common.timers.set(Timer::Pacing, at);
             return None;
         }
-        if self.may_repair()
-            && flow.space.sent.counts().lost > 0
+        if flow.space.sent.counts().lost > 0
+            && self.may_repair()
             && self.window_has_room(flow)
             && let Some(index) = flow.space.sent.next_lost()
         {
@@ -137,7 +148,9 @@ impl LinuxState {
         }
         let (start, pushed) = flow.space.push(now, length, sent_at);
         common.timers.stop(Timer::Persist);
-        self.note_departure(flow, now, start, length);
+        if self.rate.is_some() {
+            self.note_departure(flow, now, start, length);
+        }
         self.note_piece(flow, common, now);
         if self.phase.is_reducing() {
             self.reduction.on_sent();
@@ -254,10 +267,12 @@ impl LinuxState {
         }
     }
 
-    /// Returns true if the window limits the sender: `tcp_is_cwnd_limited`.
+    /// Returns true if the window limits the sender (`tcp_is_cwnd_limited`); in slow start, the window may grow to
+    /// twice the segments in flight.
     pub(super) fn is_window_limited(&self, flow: &Flow) -> bool {
-        let slow_start = flow.congestion.window() < flow.congestion.slow_start_threshold();
-        self.usage.is_limited(slow_start, || flow.window_segments())
+        let in_slow_start = || flow.congestion.window() < flow.congestion.slow_start_threshold();
+        self.usage.was_limited()
+            || in_slow_start() && flow.window_segments() < 2 * self.usage.most_out()
     }
 
     /// Shrinks an unused window half way to its used part: `tcp_cwnd_application_limited` (RFC 2861).

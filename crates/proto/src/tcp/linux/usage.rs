@@ -22,6 +22,11 @@ impl WindowUsage {
         self.sent = true;
     }
 
+    /// Returns true if segments have left since the sender last stopped.
+    pub(super) fn has_sent(&self) -> bool {
+        self.sent
+    }
+
     /// Returns true if segments have left since the last call.
     pub(super) fn take_sent(&mut self) -> bool {
         core::mem::take(&mut self.sent)
@@ -39,10 +44,14 @@ impl WindowUsage {
         }
     }
 
-    /// Returns true if the window limits the sender (`tcp_is_cwnd_limited`); in slow start, the window may grow to
-    /// twice the segments in flight.
-    pub(super) fn is_limited(&self, slow_start: bool, window: impl FnOnce() -> u32) -> bool {
-        self.limited || slow_start && window() < 2 * self.most_out
+    /// Returns true if the window was the limit.
+    pub(super) fn was_limited(&self) -> bool {
+        self.limited
+    }
+
+    /// Returns the most segments in flight during this window.
+    pub(super) fn most_out(&self) -> u32 {
+        self.most_out
     }
 
     pub(super) fn note_used(&mut self, out: u32) {

@@ -14,6 +14,11 @@ impl Receiving {
         self.sequence(self.told())
     }
 
+    /// Returns true if there is something for a SACK block, or a SNACK.
+    pub(in crate::tcp) fn has_ranges_to_report(&self) -> bool {
+        !self.data.blocks().is_empty() || self.acks.duplicate().is_some()
+    }
+
     /// Returns SACK blocks, or a SNACK, of at most `room` bytes, beside other options of `others` bytes; none while ACKs are
     /// held.
     pub(in crate::tcp) fn sack_blocks(

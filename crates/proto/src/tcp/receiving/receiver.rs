@@ -237,12 +237,15 @@ impl Receiver {
     /// left to send into, and would gain two segments or half a buffer; or has less than one segment, and would gain
     /// one. Linux: at most half a buffer, and would gain as much again (`tcp_cleanup_rbuf`).
     pub(in crate::tcp) fn wants_update(&self, segment_size: u32) -> bool {
-        let gain = self.possible_end(segment_size) - self.window_end;
         let (half, one) = (u64::from(self.buffer / 2), u64::from(segment_size));
         let left = self.window();
         if self.is_tuned() {
             return left <= half && self.would_double(segment_size);
         }
+        if left >= half.max(one) {
+            return false;
+        }
+        let gain = self.possible_end(segment_size) - self.window_end;
         gain > 0
             && ((left < half && gain >= (2 * one).min(half))
                 || (left < one && gain >= one.min(half)))
@@ -315,7 +318,10 @@ impl Receiver {
             return Arrival::Nothing;
         }
         let before = (from as i64 - start) as u64;
-        let payload = payload.slice(before, before + (end - from));
+        let payload = match end - from < u64::from(payload.length()) {
+            true => payload.slice(before, before + (end - from)),
+            false => payload,
+        };
         if from > self.next {
             return self.keep_ahead(from, payload);
         }
@@ -469,6 +475,7 @@ impl Receiver {
         Some(first.slice(0, taken))
     }
 
+    #[inline]
     fn put_back(&mut self, payload: Payload, consumed: u64) {
         let length = u64::from(payload.length());
         if consumed < length {
