@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// outside could not report through the stack, which ends the run.
 ///
 /// The caller's thread makes the run: a new one for each would wait for a free core, as long as a tenth of a short run.
+/// Its stack has to hold a class in Python with endless recursion until Python stops it, which takes several MB.
 pub fn run(
     loaded: &Loaded,
     seed: u64,

@@ -435,7 +435,7 @@ impl Sockets {
         self.table.may_have_event()
     }
 
-    // Called some times a packet, and inlined for the reason given below.
+    // Called several times a packet; inlined for the reason given below.
     #[inline(always)]
     pub fn poll_event(&mut self) -> Option<(SocketId, tcp::Event)> {
         let (number, event) = self.table.poll_event(|socket| {
