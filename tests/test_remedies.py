@@ -147,7 +147,7 @@ def with_a_fifth(delivered: dict[str, dict[Situation, list[float]]]) -> gains.Ru
 
 
 def stand(runs: gains.Runs, *all_known: Remedy) -> list[ranking.Standing]:
-    cells = Cells(CELLS, [], [], [], {}, {}, {}, {}, {}, {})
+    cells = Cells(CELLS, [], [], [], {}, {}, {}, {}, {}, {}, {})
     return [ranking.standing(each, runs, cells, []) for each in all_known]
 
 
@@ -499,6 +499,30 @@ def test_the_full_factorial_is_everything_with_everything():
     links = sum(len(path.links) for path in full.paths.values())
     assert len(full.situations()) == (3 * len(full.paths) + links) * len(full.stacks) * 4 * 3 * 2
     assert not list(full.fit())
+
+
+def test_a_whole_cross_has_gains_by_level_over_what_the_engine_accepts(standard):
+    """Gains by hand: 10 without losses and 4 with them, of downloads with one stack, at two handovers a run."""
+    full = read(study_file(str(STUDY)), full=True, own_path=None)
+    full = narrowed(full, ["path=wifi-satellite", "stack=Linux 6 CUBIC", "load=1", "remedy=atcp"], 2)
+    rows = {}
+    for each in full.situations():
+        downloaded = 10.0 if not each.loss else 4.0
+        for remedy, more in ((NOTHING, 0.0), *([("atcp", downloaded)] if each.direction == "download" else [])):
+            numbers = {f"handovers.{number}": {"bytes": 500.0 + more, "carried": CARRIED} for number in (0, 1)}
+            row = {f"{cell}.{key}": value for cell, told in numbers.items() for key, value in told.items()}
+            rows[each, remedy] = {1: row, 2: row}
+    [atcp] = [each for each in ranking.standings(full, gains.Runs(rows), []) if each.remedy.name == "atcp"]
+    means = {level: found.mean and 100 * found.mean for level, found in atcp.whole.items()}
+    assert means == {
+        "all": pytest.approx((1.0 + 3 * 0.4) / 4),
+        **{f"handover={kind}": pytest.approx((1.0 + 3 * 0.4) / 4) for kind in ("hard", "announced", "soft")},
+        "loss=0": pytest.approx(1.0),
+        **{f"loss={rate}": pytest.approx(0.4) for rate in (0.0001, 0.001, 0.01)},
+        "direction=download": pytest.approx((1.0 + 3 * 0.4) / 4),
+        "direction=upload": None,
+    }
+    assert Cells.of(standard).whole == {}
 
 
 # --- pages of remedies ---

@@ -1,6 +1,7 @@
 //! The packets of a world in a slab: links and events hold a four-byte id instead of a packet.
 
 use crate::link::End;
+use crate::link::number::LinkNumber;
 use crate::world::packet_counts::Way;
 use baton_proto::packet::{BitErrors, Body, Identity, IpHeader, Packet, Payload};
 use baton_proto::time::Instant;
@@ -18,13 +19,13 @@ pub struct PacketId(pub u32);
 pub struct Travelling {
     /// Time at which it was offered to its present link.
     pub offered: Instant,
-    /// Its present link, by its place in the scenario.
-    pub link: u32,
-    /// The mobile's access link that it has crossed, plus one; zero if none.
-    access: u32,
     /// Bytes of the packet, which every hop reads. Zero in a free slot of the slab: an option around the packet would
     /// be stored in another cache line.
     pub length: u32,
+    /// Its present link.
+    pub link: LinkNumber,
+    /// The mobile's access link that it has crossed, if any.
+    access: Option<LinkNumber>,
     /// End of the link at which it was offered.
     pub from: End,
     /// The packet.
@@ -39,12 +40,12 @@ impl Travelling {
 
     /// Returns the mobile's access link that it has crossed, if any.
     pub fn access(&self) -> Option<usize> {
-        self.access.checked_sub(1).map(|link| link as usize)
+        self.access.map(LinkNumber::get)
     }
 
     /// Notes that it has crossed a mobile's access link.
     pub fn cross_access(&mut self, link: usize) {
-        self.access = link as u32 + 1;
+        self.access = Some(LinkNumber::new(link));
     }
 }
 
@@ -127,7 +128,7 @@ impl Packets {
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         let slot = self.free.pop().unwrap_or_else(|| self.find());
         let travelling = &mut self.slots[slot as usize];
-        travelling.access = 0;
+        travelling.access = None;
         // A free slot needs no drop.
         core::mem::forget(core::mem::replace(&mut travelling.packet, packet));
         travelling.length = travelling.packet.wire_length();
@@ -320,8 +321,8 @@ impl core::ops::IndexMut<PacketId> for Packets {
 /// A free slot.
 const FREE: Travelling = Travelling {
     offered: Instant::ZERO,
-    link: 0,
-    access: 0,
+    link: LinkNumber::new(0),
+    access: None,
     length: 0,
     from: End::A,
     packet: Packet {

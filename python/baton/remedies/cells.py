@@ -35,6 +35,9 @@ class Cells:
     """Handovers over a link with retransmission, if other paths have no such link, by stack."""
     repeating_still: dict[str, list[Cell]]
     """The same without a handover, for a whole run."""
+    whole: dict[str, list[Cell]]
+    """All handovers of a study that crosses everything with everything, and those of each level, as `loss=0.01`;
+    empty for a study of several blocks, whose means over a level would differ in more than the level."""
 
     @staticmethod
     def of(study: RemedyStudy) -> Cells:
@@ -64,6 +67,7 @@ class Cells:
             uploads=_grouped(study, uploads, "path"),
             repeating=_grouped(study, repeating, "stack"),
             repeating_still=_repeating_still(study, repeating),
+            whole=_by_level(study, usual) if len(study.blocks) == 1 else {},
         )
 
 
@@ -89,6 +93,17 @@ def _grouped(study: RemedyStudy, situations: Iterable[Situation], axis: str) -> 
     found: dict[str, list[Cell]] = {}
     for cell in _cells(study, situations):
         found.setdefault(str(getattr(cell.situation, axis)), []).append(cell)
+    return found
+
+
+def _by_level(study: RemedyStudy, situations: Sequence[Situation]) -> dict[str, list[Cell]]:
+    """Returns all handovers, and those of each level of the axes that have several."""
+    every = _cells(study, situations)
+    found = {"all": every}
+    for axis in vars(every[0].situation) if every else ():
+        levels = dict.fromkeys(getattr(cell.situation, axis) for cell in every)
+        for level in levels if len(levels) > 1 else ():
+            found[f"{axis}={level}"] = [cell for cell in every if getattr(cell.situation, axis) == level]
     return found
 
 

@@ -80,6 +80,11 @@ SECOND = [
         "Change of the data that a whole run delivers, by stack: explicit bad state notification is for bad states of"
         " the link, and not for handovers.",
     ),
+    (
+        "whole",
+        "Over the whole cross",
+        "Mean gain over all handovers at which the engine accepts the remedy, and over those of each level.",
+    ),
 ]
 """Numbers of a `Standing` by group, their heading, and what they are."""
 
@@ -88,8 +93,10 @@ def _second_map(heading: str, note: str, rows: Sequence[tuple[Standing, dict[str
     known = [(each, by_group) for each, by_group in rows if by_group]
     if not known:
         return ""
-    columns = [*known[0][1]]
-    table = _table([], columns, [(each, [*by_group.values()]) for each, by_group in known])
+    places = [key.rpartition("=") for key in known[0][1]]
+    axes = [axis for axis, _, _ in places] if any(axis for axis, _, _ in places) else []
+    columns = [level for _, _, level in places]
+    table = _table(axes, columns, [(each, [*by_group.values()]) for each, by_group in known])
     return f'<h3>{html.escape(heading)}</h3><p class="note">{html.escape(note)}</p>{table}'
 
 

@@ -61,6 +61,8 @@ class Standing:
     """Gains at handovers over a link with retransmission, by stack; nothing if the engine refuses it there."""
     by_repeating_still: dict[str, Statistics]
     """Change of the delivered bytes on such a path without a handover."""
+    whole: dict[str, Statistics]
+    """Gains over the whole cross by level, where it was run."""
     refused: list[str]
     """Reasons for which the engine refuses it, wherever it does."""
     never_run: bool
@@ -105,6 +107,9 @@ def standing(remedy: Remedy, runs: Runs, cells: Cells, refused: list[str]) -> St
     def gains(some: Sequence[Cell]) -> Statistics:
         return runs.over(some, name, gain)
 
+    def accepted(some: Sequence[Cell]) -> list[Cell]:
+        return [cell for cell in some if runs.was_run(cell.situation, name)]
+
     def each_of(groups: dict[str, list[Cell]], change: Change) -> dict[str, Statistics]:
         """Returns statistics by group; none if it was not run in any."""
         was_run = any(runs.was_run(cell.situation, name) for some in groups.values() for cell in some)
@@ -134,6 +139,7 @@ def standing(remedy: Remedy, runs: Runs, cells: Cells, refused: list[str]) -> St
         by_upload=each_of(cells.uploads, gain),
         by_repeating=each_of(cells.repeating, gain),
         by_repeating_still=each_of(cells.repeating_still, run_cost),
+        whole=each_of({level: accepted(some) for level, some in cells.whole.items()}, gain),
         refused=refused,
         never_run=remedy.name != NOTHING
         and not any(runs.was_run(cell.situation, remedy.name) for cell in cells.headline),

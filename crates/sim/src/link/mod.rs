@@ -24,6 +24,7 @@ pub mod demand;
 mod direction;
 pub mod kinds;
 pub mod ldacs1;
+pub mod number;
 mod pipe;
 pub(crate) mod queue;
 pub mod reception;

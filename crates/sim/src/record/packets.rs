@@ -355,7 +355,7 @@ impl PacketRows {
         let sack_before = columns.sack_end.last().copied().unwrap_or(0);
         columns.extend_tcp(now, sack_before);
         for row in now {
-            columns.link.push(self.links.number(row.link as usize));
+            columns.link.push(self.links.number(row.link.get()));
             columns.protocol.push(self.protocols.number(row.protocol));
             let (source, destination) = (row.ports.map(|two| two.0), row.ports.map(|two| two.1));
             let source = self.endpoints.number(row.source, source);

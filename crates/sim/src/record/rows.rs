@@ -3,6 +3,7 @@
 use super::packets::PacketRecord;
 use super::relay::Load;
 use super::{Quantity, SignalRecord, Subject};
+use crate::link::number::LinkNumber;
 use crate::link::{DropReason, End};
 use baton_proto::packet::FlowId;
 use baton_proto::time::Instant;
@@ -39,7 +40,7 @@ pub(super) struct PacketRow {
     pub(super) number: u64,
     pub(super) sent: i64,
     pub(super) decided: Option<i64>,
-    pub(super) link: u32,
+    pub(super) link: LinkNumber,
     pub(super) flow: Option<FlowId>,
     pub(super) wire_bytes: u32,
     pub(super) payload_bytes: u32,
@@ -98,7 +99,7 @@ impl Rows {
             copy: packet.identity.copy(),
             sent: super::nanoseconds(row.sent),
             decided: row.decided.map(super::nanoseconds),
-            link: row.link as u32,
+            link: LinkNumber::new(row.link),
             flow: packet.flow,
             wire_bytes: packet.wire_length(),
             payload_bytes: headers.payload_bytes,

@@ -12,6 +12,7 @@ use super::resolve_tracks::{comes_inside, first_outside, track};
 use super::traces::Traces;
 use crate::addresses::CellNetworks;
 use crate::link::cells::{self, CellId, NetworkConfig, StationId};
+use crate::link::number::LinkNumber;
 use crate::position::Track;
 use baton_proto::time::{Duration, Instant};
 use std::collections::BTreeMap;
@@ -106,6 +107,11 @@ pub(super) fn radio(
         aircraft,
         networks,
     });
+    if links.count() > LinkNumber::MOST {
+        let message =
+            "has more than 2^40 pairs of a mobile and a cell; expected fewer mobiles or cells";
+        report.wrong(&path, message.to_owned());
+    }
 }
 
 /// Returns the track of a mobile on a radio network, and the largest delay of its start.

@@ -475,7 +475,7 @@ impl World {
         for travelling in self.net.packets.iter() {
             self.probes.recorder.packet(&PacketRecord {
                 number: travelling.number(),
-                link: travelling.link as usize,
+                link: travelling.link.get(),
                 from: travelling.from,
                 sent: travelling.offered,
                 decided: None,

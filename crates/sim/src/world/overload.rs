@@ -28,7 +28,7 @@ pub struct Overload {
 
 /// Packets that each link lost, by the end at which they were offered and by the reason.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Drops(BTreeMap<(u32, End, DropReason), u64>);
+pub(super) struct Drops(BTreeMap<(usize, End, DropReason), u64>);
 
 /// Packets offered at a place, and those lost there by reason.
 #[derive(Default)]
@@ -40,7 +40,7 @@ struct Balance {
 impl Drops {
     /// Counts the loss of a packet offered at this end of a link.
     pub fn count(&mut self, link: usize, from: End, reason: DropReason) {
-        *self.0.entry((link as u32, from, reason)).or_default() += 1;
+        *self.0.entry((link, from, reason)).or_default() += 1;
     }
 
     /// Adds the counts of another part of the world.
@@ -53,7 +53,7 @@ impl Drops {
     /// Returns all counts: link, end, reason and number.
     fn all(&self) -> impl Iterator<Item = (usize, End, DropReason, u64)> + '_ {
         let all = self.0.iter();
-        all.map(|(&(link, from, reason), &count)| (link as usize, from, reason, count))
+        all.map(|(&(link, from, reason), &count)| (link, from, reason, count))
     }
 }
 

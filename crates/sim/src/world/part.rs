@@ -81,7 +81,7 @@ impl World {
         for number in 0..self.net.mobiles.len() {
             let mobile = &self.net.mobiles[number];
             let node = mobile.node;
-            let is_led = mobile.attached.is_some() || mobile.protocol.is_some();
+            let is_led = mobile.attached().is_some() || mobile.protocol.is_some();
             if !is_led
                 && self.is_elsewhere(node.0)
                 && let Some(&link) = self.net.links_of(node).first()

@@ -259,7 +259,7 @@ impl World {
         self.probes.arrived_over = access;
         self.account_delivered(node, &packet);
         self.probes.arrived_over = None;
-        let at_link = self.net.wires[link as usize].port;
+        let at_link = self.net.wires[link.get()].port;
         if let Some(port) = self.net.nodes[node].port().or(at_link) {
             self.deliver(port, packet);
         }

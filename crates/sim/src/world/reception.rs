@@ -70,7 +70,7 @@ impl World {
         };
         let mobile = &self.net.mobiles[number];
         let node = mobile.node.0;
-        let is_told = mobile.protocol.is_some() && mobile.attached == Some(link);
+        let is_told = mobile.protocol.is_some() && mobile.attached() == Some(link);
         match event.news {
             LinkEvent::Up | LinkEvent::Down | LinkEvent::GoingDown | LinkEvent::Rollback => {
                 if !is_told {

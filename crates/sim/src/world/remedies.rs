@@ -81,7 +81,7 @@ impl World {
         let own = |mobile: &&MobileRun| {
             (mobile.node.0 == node) == (self.load.flows[flow].spec.from.0 == node)
         };
-        mobiles.find(own)?.attached
+        mobiles.find(own)?.attached()
     }
 }
 

@@ -27,7 +27,7 @@ impl World {
         let mut parts: Vec<String> = Vec::new();
         for mobile in &self.net.mobiles {
             let node = &self.scenario.nodes[mobile.node.0];
-            let link = mobile.attached.map_or(Cow::Borrowed("no link"), |link| {
+            let link = mobile.attached().map_or(Cow::Borrowed("no link"), |link| {
                 self.scenario.link_name(LinkIndex(link))
             });
             let mut part = format!("{node} on {link}");

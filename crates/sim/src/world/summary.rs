@@ -11,6 +11,7 @@ use super::radio::RadioSummary;
 use super::{Net, World};
 use crate::applications::Requests;
 use crate::cut::CutSummary;
+use crate::link::number::LinkNumber;
 use crate::run::FORMAT;
 use crate::scenario::model::LinkIndex;
 use crate::transport::TransportResult;
@@ -436,15 +437,15 @@ fn goodput(flow: &FlowRun, now: Instant) -> f64 {
 }
 
 fn handovers(world: &World) -> Vec<HandoverSummary> {
-    let name = |link: Option<u32>| {
-        let link = LinkIndex(link? as usize);
+    let name = |link: Option<LinkNumber>| {
+        let link = LinkIndex(link?.get());
         Some(world.scenario.link_name(link).into_owned())
     };
     let mut all = Vec::new();
     for (number, mobile) in world.net.mobiles.iter().enumerate() {
         for record in mobile.handovers.iter().filter(|record| record.is_listed) {
-            let rate = |link: Option<u32>| {
-                let path = world.net.path_parameters(number, link? as usize);
+            let rate = |link: Option<LinkNumber>| {
+                let path = world.net.path_parameters(number, link?.get());
                 Some(path.to_mobile.bits_per_second())
             };
             let crossings =

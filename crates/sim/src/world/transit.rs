@@ -2,6 +2,7 @@
 
 use super::packet_counts::LossCause;
 use super::{Event, Net, World};
+use crate::link::number::LinkNumber;
 use crate::link::queue::Class;
 use crate::link::{DropReason, End, Fate, Label, Outcome};
 use crate::packets::{PacketId, Travelling};
@@ -82,7 +83,7 @@ impl World {
     pub(super) fn leave(&mut self, link: usize, end: End, id: PacketId) -> u32 {
         let travelling = &mut self.net.packets[id];
         travelling.offered = self.now;
-        travelling.link = link as u32;
+        travelling.link = LinkNumber::new(link);
         travelling.from = end;
         self.net.wires[link].offered[end.index()] += 1;
         if let Some(captures) = &mut self.probes.captures {

@@ -99,7 +99,7 @@ impl World {
     ) -> Option<(IpAddr, InterfaceId)> {
         let with_protocol = |node: usize| {
             let mobile = &self.net.mobiles[self.net.mobile_at(node)?];
-            Some((mobile.attached?, mobile.protocol.as_ref()?))
+            Some((mobile.attached()?, mobile.protocol.as_ref()?))
         };
         if let Some((link, _)) = with_protocol(node) {
             let own = self.net.nodes[to].host.address();

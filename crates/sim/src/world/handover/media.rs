@@ -174,7 +174,7 @@ impl World {
             // mobile is on links that it does not use.
             let mobile = &self.net.mobiles[number];
             let is_on = mobile.protocol.is_some() && !self.net.wires[link].broken;
-            let tells_network = !up || is_on || mobile.attached == Some(link);
+            let tells_network = !up || is_on || mobile.attached() == Some(link);
             self.tell_mobile(number, interface, event);
             if tells_network {
                 self.tell_network(link, event);
@@ -184,7 +184,7 @@ impl World {
 
     /// Notes the earlier losses of a mobile's flows, if its link in use goes down.
     pub(in crate::world) fn note_turn(&mut self, number: usize, link: usize, up: bool) {
-        if self.net.mobiles[number].attached == Some(link) {
+        if self.net.mobiles[number].attached() == Some(link) {
             let before = (!up).then(|| LostBefore {
                 packets: Losses::default(),
                 flows: Some(self.losses_of(number)),

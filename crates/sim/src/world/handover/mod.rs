@@ -19,6 +19,7 @@ use super::flow::Delivered;
 use super::packet_counts::Way;
 use super::wires::{CellPlace, LeadsTo, RadioPlace};
 use super::{Net, World, routing};
+use crate::link::number::LinkNumber;
 use crate::record::{Quantity, Subject};
 use crate::scenario::model::{LinkIndex, NodeIndex, StationId};
 use baton_proto::interface::{InterfaceId, LinkCommand, LinkEvent};
@@ -31,10 +32,8 @@ use baton_proto::time::Instant;
 #[derive(Debug)]
 pub struct MobileRun {
     pub node: NodeIndex,
-    /// The access link in use, by its place in the scenario, as far as its node's outputs have been carried out.
-    pub attached: Option<usize>,
-    /// The old access link, as long as the mobile's own packets still take it.
-    pub outgoing: Option<usize>,
+    attached: Option<LinkNumber>,
+    outgoing: Option<LinkNumber>,
     /// True while its node's outputs are being carried out: further outputs wait for their turn.
     pub is_driven: bool,
     /// The links whose reception the mobile measures, if it decides from outside.
@@ -61,10 +60,20 @@ pub struct LostBefore {
 }
 
 impl MobileRun {
+    /// Returns the access link in use, by its place in the scenario, as far as its node's outputs have been carried out.
+    pub fn attached(&self) -> Option<usize> {
+        self.attached.map(LinkNumber::get)
+    }
+
+    /// Returns the old access link, as long as the mobile's own packets still take it.
+    pub fn outgoing(&self) -> Option<usize> {
+        self.outgoing.map(LinkNumber::get)
+    }
+
     /// Counts a packet lost with `link` or its queue; `works` is true if the scenario lets that link work. If
     /// it does not, the handover away from it has yet to begin.
     pub fn lose(&mut self, link: usize, works: bool, flow: Option<FlowId>) {
-        if !works && self.attached == Some(link) {
+        if !works && self.attached() == Some(link) {
             let before = self.lost_before.get_or_insert_default();
             before.packets.add(flow);
         } else if let Some(record) = self.handovers.last_mut() {
@@ -249,7 +258,7 @@ impl World {
     /// Lets routes lead over a mobile's access link, once they are installed. A mobile that has broken with its old link without
     /// a new one leaves them unchanged: packets sent there are lost or, if the link buffers, kept.
     fn note_attached(&mut self, number: usize, link: Option<usize>) {
-        self.net.mobiles[number].attached = link;
+        self.net.mobiles[number].attached = link.map(LinkNumber::new);
         for own in self.net.links_of(self.net.mobiles[number].node) {
             let wire = &mut self.net.wires[own];
             wire.in_use &= wire.mobile() != Some(number) || link.is_none() && wire.broken;
@@ -306,7 +315,9 @@ impl Net {
     }
 
     fn note_outgoing(&mut self, number: usize, link: Option<usize>) {
-        let old = core::mem::replace(&mut self.mobiles[number].outgoing, link);
+        let mobile = &mut self.mobiles[number];
+        let old = mobile.outgoing();
+        mobile.outgoing = link.map(LinkNumber::new);
         if let (Some(old), None) = (old, link) {
             self.touch(old);
         }
@@ -341,7 +352,7 @@ impl Net {
         let places = (behind, &self.private_addresses[..]);
         self.routers = routing::install(&mut self.nodes, (&self.wires, &self.mobiles), places);
         for mobile in &self.mobiles {
-            if let (Some(old), Some(new)) = (mobile.outgoing, mobile.attached) {
+            if let (Some(old), Some(new)) = (mobile.outgoing(), mobile.attached()) {
                 let node = mobile.node.0;
                 let at_mobile = |link: usize| {
                     let mut ends = self.wires.ends(link).into_iter();

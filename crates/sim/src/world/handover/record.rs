@@ -6,6 +6,7 @@ use super::super::packet_counts::{LossCounts, Way};
 use super::super::progress::RateWatch;
 use super::super::{Net, World};
 use crate::link::End;
+use crate::link::number::LinkNumber;
 use crate::scenario::model::Transport;
 use baton_proto::mobility::attachment::Kind;
 use baton_proto::packet::FlowId;
@@ -29,7 +30,7 @@ pub struct HandoverRecord {
     /// Time at which the new link was taken into use.
     pub completed: Option<Instant>,
     /// Old and new link.
-    pub links: [Option<u32>; 2],
+    pub links: [Option<LinkNumber>; 2],
     /// Soft or hard.
     pub kind: Kind,
     /// True if the old link had failed when the handover began.
@@ -177,7 +178,7 @@ impl HandoverRecord {
             return;
         };
         let crossing = &mut self.flows[place].crossings[way as usize];
-        let [old, new] = self.links.map(|link| link == Some(over as u32));
+        let [old, new] = self.links.map(|link| link == Some(LinkNumber::new(over)));
         // With a handover to the same link, packets count as over the new one once it is in use.
         if new && !(old && self.completed.is_none()) {
             crossing.first_over_new.get_or_insert(now);
@@ -195,7 +196,7 @@ impl HandoverRecord {
         delivered: &Delivered,
         over: Option<usize>,
     ) {
-        let over = over.map(|link| link as u32);
+        let over = over.map(LinkNumber::new);
         if let Ok(place) = self.flows.binary_search_by_key(&flow, |entry| entry.flow) {
             let entry = &mut self.flows[place];
             entry.note_wait(delivered.waited);
@@ -223,7 +224,7 @@ impl World {
         self.count_unlisted(number);
         let most = self.scenario.record.handovers;
         let is_listed = self.probes.unlisted.lists_another(most);
-        let old = self.net.mobiles[number].attached;
+        let old = self.net.mobiles[number].attached();
         let flows = self.flows_at_handover(number);
         let mobile = &mut self.net.mobiles[number];
         let announced = mobile.announced.take();
@@ -231,7 +232,7 @@ impl World {
             announced: announced.map(|announcement| announcement.at),
             at,
             completed: None,
-            links: [old, to].map(|link| link.map(|link| link as u32)),
+            links: [old, to].map(|link| link.map(LinkNumber::new)),
             kind,
             after_loss: old.is_some_and(|link| !self.net.wires[link].works),
             lost_packets: 0,
@@ -297,7 +298,7 @@ impl World {
 
     /// Returns the arrivals of a flow's last packets at its ends, if they came over the link that its mobile is leaving.
     fn crossings_before(&self, number: usize, flow: usize) -> [Crossing; 2] {
-        let old = self.net.mobiles[number].attached;
+        let old = self.net.mobiles[number].attached();
         self.load.flows[flow].arrivals.map(|arrival| {
             let arrival = arrival.filter(|&(_, over)| Some(over) == old);
             Crossing {
@@ -328,7 +329,8 @@ impl World {
             let mut entry = self.flow_at_handover(flow);
             if record.completed.is_some() {
                 entry.came_later = true;
-                entry.watch = record.links[1].and_then(|link| self.rate_watch(flow, link as usize));
+                let new = record.links[1];
+                entry.watch = new.and_then(|link| self.rate_watch(flow, link.get()));
             }
             record.flows.insert(place, entry);
         }

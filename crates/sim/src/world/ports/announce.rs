@@ -18,8 +18,8 @@ impl World {
             events,
             ..
         } = &mut self.net.real;
-        let attached = self.net.mobiles[number].attached;
-        let outgoing = self.net.mobiles[number].outgoing.or(attached);
+        let attached = self.net.mobiles[number].attached();
+        let outgoing = self.net.mobiles[number].outgoing().or(attached);
         let mine = |place: usize| (ports[place].node == node).then_some(ports[place].link?.0);
         let mine: Vec<(usize, usize)> = (0..ports.len())
             .filter_map(|place| Some((place, mine(place)?)))
@@ -93,10 +93,7 @@ impl World {
 impl Net {
     /// Notes the packets on an old access link whose interface is to be removed when the link has drained.
     pub(in super::super) fn begin_leaving(&mut self, link: usize) {
-        let held = self
-            .packets
-            .iter()
-            .filter(|held| held.link as usize == link);
+        let held = self.packets.iter().filter(|held| held.link.get() == link);
         let held = held.map(|held| held.number()).collect();
         self.wires[link].leaving = Some(Box::new(held));
     }

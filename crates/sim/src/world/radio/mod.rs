@@ -193,7 +193,7 @@ impl World {
     fn end_on_radio(&mut self, radio: usize, fate: cells::Fate) {
         let link = match fate.cell {
             Some(cell) => self.net.radio_link(radio, fate.station, cell),
-            None => self.net.packets[fate.packet].link as usize,
+            None => self.net.packets[fate.packet].link.get(),
         };
         if let (Some(cell), Outcome::Delivered { .. }) = (fate.cell, &fate.outcome) {
             let bytes = self.net.packets[fate.packet].length;

@@ -3,7 +3,9 @@
 
 use super::signals::signals;
 use super::*;
+use crate::scenario::model::AttachmentPolicy;
 use core::net::IpAddr;
+use std::sync::Arc;
 
 const AIRCRAFT: usize = 3;
 
@@ -315,6 +317,31 @@ fn results_tell_of_links_by_aircraft_and_cell() {
             assert!(queue.iter().any(|&(_, bytes)| bytes > 0.0));
         }
     }
+}
+
+/// A million aircraft over ten thousand cells have more links than four bytes can count.
+#[test]
+fn links_with_large_numbers_give_the_same_results() {
+    let text = fleet(|_| ipv6("mobile-ipv6", ""), IPV6);
+    let told = |further: usize| {
+        let mut loaded = scenario::parse(&text, "test", Path::new("."), &[]).unwrap();
+        let first = &mut loaded.scenario.radios[0].first_link;
+        first.0 += further;
+        for mobile in &mut loaded.scenario.mobiles {
+            let AttachmentPolicy::Timetable(entries) = &mut mobile.attachment else {
+                panic!("{:?}", mobile.attachment);
+            };
+            Arc::make_mut(entries)[0].link = Some(*first);
+        }
+        let mut run = Run::new(loaded, &RunOptions::default()).unwrap();
+        while !run.advance().unwrap() {}
+        let results = run.finish(None).unwrap();
+        let links: Vec<String> = packets(&results).into_iter().map(|row| row.link).collect();
+        (serde_json::to_value(&results.summary).unwrap(), links)
+    };
+    let (summary, links) = told((1 << 32) + 1);
+    assert!(links.iter().any(|link| link == "radio.east.a2"));
+    assert_eq!((summary, links), told(0));
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn routes_that_follow_mobiles_are_those_of_a_search_of_all_paths() {
                 .net
                 .mobiles
                 .iter()
-                .map(|mobile| mobile.attached)
+                .map(|mobile| mobile.attached())
                 .collect();
             moves += usize::from(present != attached);
             attached = present;
