@@ -280,6 +280,20 @@ def test_a_notebook_shows_scenario_and_result(tmp_path):
     assert repr(result) == f"<baton.Result of 'short', seed 1, in {tmp_path / 'run'}>"
 
 
+def test_a_notebook_counts_the_links_of_a_fleet():
+    cells = "".join(
+        f'[links.radio.cells.c{number}]\nnode = "ground"\nposition = {{ latitude = 0, longitude = {number} }}\n'
+        for number in (0, 1)
+    )
+    scenario = baton.Scenario.parse(
+        'name = "fleet"\nduration = "1 s"\n[links.line]\nbetween = ["ground", "home"]\nkind = "wired"\n'
+        f'[links.radio]\nkind = "ldacs1"\n{cells}[mobiles.a]\ncount = 1000\n'
+        'timetable = [{ at = "0 s", attach = "radio" }]\ntrack.position = { latitude = 0, longitude = 0 }\n'
+    )
+    assert scenario.link_count == len(scenario.link_names) == 1 + 1000 * 2
+    assert "fleet 1 s, 2,001 links" in Balanced(scenario._repr_html_()).text
+
+
 CELLS = [
     f"import baton\nscenario = baton.Scenario.parse({SCENARIO!r})\nscenario",
     "result = scenario.run()\nresult",

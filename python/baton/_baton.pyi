@@ -124,6 +124,10 @@ class Scenario:
         """Names of the classes of flows, sorted."""
 
     @property
+    def link_count(self) -> int:
+        """Number of the links, those of each mobile to each cell of a radio network included."""
+
+    @property
     def link_names(self) -> list[str]:
         """Names of the links, in the order of the file."""
 

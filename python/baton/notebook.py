@@ -9,14 +9,18 @@ import pyarrow as pa
 from baton._baton import Result, Scenario, Table
 
 FIRST_ROWS = 5
+MOST_NAMED = 100
+"""Most links, or flows, that are named: a fleet has a link of each mobile to each cell."""
 
 
 def scenario_html(scenario: Scenario) -> str:
     """Returns name and description, and the scenario as TOML to unfold."""
     warnings = "".join(f"<p>Warning: {html.escape(warning)}</p>" for warning in scenario.warnings)
-    facts = f"{scenario.duration_s:g} s, links {', '.join(scenario.link_names)}"
-    if scenario.flow_names:
-        facts += f", flows {', '.join(scenario.flow_names)}"
+    links, flows = scenario.link_count, scenario.flow_names
+    facts = f"{scenario.duration_s:g} s, "
+    facts += f"links {', '.join(scenario.link_names)}" if links <= MOST_NAMED else f"{links:,} links"
+    if flows:
+        facts += f", flows {', '.join(flows)}" if len(flows) <= MOST_NAMED else f", {len(flows):,} flows"
     return (
         f"<p><b>{html.escape(scenario.name)}</b> {html.escape(scenario.description)}<br>{html.escape(facts)}</p>"
         f"{warnings}<details><summary>Scenario</summary><pre>{html.escape(scenario.resolved)}</pre></details>"

@@ -180,6 +180,12 @@ impl Scenario {
         names.into_iter().collect()
     }
 
+    /// Number of the links, those of each mobile to each cell of a radio network included.
+    #[getter]
+    fn link_count(&self) -> usize {
+        self.loaded.scenario.link_count()
+    }
+
     /// Names of the links, in the order of the file.
     #[getter]
     fn link_names(&self) -> Vec<String> {

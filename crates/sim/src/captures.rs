@@ -4,15 +4,19 @@ use crate::link::End;
 use crate::pcap::{Capture, Direction};
 use crate::record::relay::{Load, Relay, WhenBehind, Writer};
 use crate::record::{LostRows, RecordError};
-use crate::scenario::error::unknown;
+use crate::scenario::error::unknown_among;
 use crate::scenario::model::{LinkIndex, Scenario};
 use baton_proto::packet::Packet;
 use baton_proto::time::Instant;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+
+/// Interfaces among which a name close to an unknown one is looked for.
+const MOST_COMPARED: usize = 10_000;
 
 /// Captured interfaces, and the captured part of each packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -26,8 +30,8 @@ pub struct CaptureSettings {
 /// Captures of interfaces; a link has one at each end.
 pub struct Captures {
     files: Vec<String>,
-    /// Captured ends of each link.
-    chosen: Vec<[bool; 2]>,
+    /// Captured ends by their link.
+    chosen: BTreeMap<usize, [bool; 2]>,
     way: Way,
 }
 
@@ -39,9 +43,9 @@ enum Way {
     Relayed(Relay<Files>),
 }
 
-/// The files of the captured ends of each link.
+/// The files of the captured ends, by their link.
 struct Files {
-    links: Vec<[Option<Interface>; 2]>,
+    links: BTreeMap<usize, [Option<Interface>; 2]>,
     failure: Option<RecordError>,
 }
 
@@ -112,7 +116,8 @@ impl Captures {
     }
 
     fn see(&mut self, at: Instant, link: usize, end: End, direction: Direction, packet: &Packet) {
-        if !self.chosen[link][end.index()] {
+        let ends = self.chosen.get(&link);
+        if !ends.is_some_and(|ends| ends[end.index()]) {
             return;
         }
         match &mut self.way {
@@ -193,30 +198,36 @@ impl Files {
         scenario: &Scenario,
         settings: &CaptureSettings,
     ) -> Result<Files, RecordError> {
-        let names = interface_names(scenario);
-        refuse_unknown(&settings.interfaces, &names)?;
+        let mut files = Files {
+            links: BTreeMap::new(),
+            failure: None,
+        };
         let comment = format!("scenario {}, seed {}", scenario.name, scenario.seed);
-        let begin = |name: &String| {
-            if !settings.interfaces.is_empty() && !settings.interfaces.contains(name) {
-                return Ok(None);
-            }
+        let begin = |name: &str| {
             let file = folder.join(format!("capture-{name}.pcapng"));
             let opened = File::create(&file).and_then(|out| {
                 Capture::new(BufWriter::new(out), name, &comment, settings.snap_length)
             });
             match opened {
-                Ok(capture) => Ok(Some(Interface { file, capture })),
+                Ok(capture) => Ok(Interface { file, capture }),
                 Err(error) => Err(RecordError::write(&file, &error)),
             }
         };
-        let mut links = Vec::with_capacity(names.len());
-        for [a, b] in &names {
-            links.push([begin(a)?, begin(b)?]);
+        for name in &settings.interfaces {
+            let (link, end) =
+                interface_named(scenario, name).ok_or_else(|| strange(scenario, name))?;
+            let ends = files.links.entry(link).or_default();
+            if ends[end.index()].is_none() {
+                ends[end.index()] = Some(begin(name)?);
+            }
         }
-        Ok(Files {
-            links,
-            failure: None,
-        })
+        if settings.interfaces.is_empty() {
+            for (link, end, name) in interfaces(scenario) {
+                let ends = files.links.entry(link).or_default();
+                ends[end.index()] = Some(begin(&name)?);
+            }
+        }
+        Ok(files)
     }
 
     fn names(&self) -> Vec<String> {
@@ -226,20 +237,21 @@ impl Files {
                 .file_name()
                 .map(|name| name.to_string_lossy().into_owned())
         };
-        let interfaces = self.links.iter().flatten().flatten();
+        let interfaces = self.links.values().flatten().flatten();
         interfaces.filter_map(name).collect()
     }
 
-    fn chosen(&self) -> Vec<[bool; 2]> {
+    fn chosen(&self) -> BTreeMap<usize, [bool; 2]> {
         let links = self.links.iter();
         links
-            .map(|ends| ends.each_ref().map(Option::is_some))
+            .map(|(&link, ends)| (link, ends.each_ref().map(Option::is_some)))
             .collect()
     }
 
     fn write(&mut self, at: Instant, link: usize, end: End, direction: Direction, packet: &Packet) {
         if self.failure.is_none()
-            && let Some(interface) = &mut self.links[link][end.index()]
+            && let Some(ends) = self.links.get_mut(&link)
+            && let Some(interface) = &mut ends[end.index()]
             && let Err(error) = interface.capture.write(at, direction, packet)
         {
             self.failure = Some(RecordError::write(&interface.file, &error));
@@ -252,7 +264,7 @@ impl Files {
 
     fn finish(self) -> Result<(), RecordError> {
         self.check()?;
-        for interface in self.links.into_iter().flatten().flatten() {
+        for interface in self.links.into_values().flatten().flatten() {
             let done: io::Result<_> = interface.capture.finish();
             done.map_err(|error| RecordError::write(&interface.file, &error))?;
         }
@@ -260,23 +272,37 @@ impl Files {
     }
 }
 
-/// Returns the names of the interfaces at both ends of each link.
-fn interface_names(scenario: &Scenario) -> Vec<[String; 2]> {
-    let links = scenario.link_names().enumerate();
-    links
-        .map(|(number, name)| {
-            let ends = scenario.link_ends(LinkIndex(number));
-            ends.map(|end| format!("{}-{name}", scenario.nodes[end.0]))
+/// Iterates over all interfaces: link, end and name. An aircraft has a link to each cell, so there can be very many.
+fn interfaces(scenario: &Scenario) -> impl Iterator<Item = (usize, End, String)> {
+    (0..scenario.link_count()).flat_map(|number| {
+        let link = LinkIndex(number);
+        let (ends, name) = (scenario.link_ends(link), scenario.link_name(link));
+        End::ALL.map(|end| {
+            let node = &scenario.nodes[ends[end.index()].0];
+            (number, end, format!("{node}-{name}"))
         })
-        .collect()
+    })
 }
 
-fn refuse_unknown(wanted: &[String], names: &[[String; 2]]) -> Result<(), RecordError> {
-    let valid: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
-    let strange = wanted.iter().find(|name| !valid.contains(&name.as_str()));
-    strange.map_or(Ok(()), |name| {
-        Err(RecordError::NoInterface(unknown("interface", name, &valid)))
+/// Returns the link and the end of an interface.
+fn interface_named(scenario: &Scenario, name: &str) -> Option<(usize, End)> {
+    name.match_indices('-').find_map(|(dash, _)| {
+        let link = scenario.link_named(&name[dash + 1..])?;
+        let ends = scenario.link_ends(link);
+        let at_node = |end: &End| scenario.nodes[ends[end.index()].0] == name[..dash];
+        Some((link.0, End::ALL.into_iter().find(at_node)?))
     })
+}
+
+/// Returns the error for an interface that is not there.
+fn strange(scenario: &Scenario, name: &str) -> RecordError {
+    let known: Vec<String> = interfaces(scenario)
+        .take(MOST_COMPARED)
+        .map(|(_, _, name)| name)
+        .collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let count = 2 * scenario.link_count();
+    RecordError::NoInterface(unknown_among("interface", name, &known, count))
 }
 
 #[cfg(test)]
@@ -360,6 +386,42 @@ mod tests {
             refused.to_string(),
             "captures: unknown interface \"b-on\"; did you mean \"b-one\"? (valid: a-one, b-one)"
         );
+    }
+
+    #[test]
+    fn an_interface_of_a_fleet_is_found_by_its_name() {
+        let cell = |number: usize| {
+            format!(
+                "[links.radio.cells.c{number}]\nnode = \"ground\"\nposition = {{ latitude = 0, longitude = {number} }}\n"
+            )
+        };
+        let text = format!(
+            "name = \"fleet\"\nduration = \"1 s\"\n[links.line]\nbetween = [\"ground\", \"home\"]\nkind = \"wired\"\n\
+             [links.radio]\nkind = \"ldacs1\"\n{}{}[mobiles.a]\ncount = 2\ntimetable = [{{ at = \"0 s\", attach = \"radio\" }}]\n\
+             track.position = {{ latitude = 0, longitude = 0 }}\n",
+            cell(0),
+            cell(1)
+        );
+        let loaded = scenario::parse(&text, "test.toml", Path::new(""), &[]);
+        let scenario = loaded.unwrap_or_else(|error| panic!("{error}")).scenario;
+        let all: Vec<_> = interfaces(&scenario).collect();
+        assert_eq!(all.len(), 2 * (1 + 2 * 2));
+        for (link, end, name) in all {
+            assert_eq!(
+                interface_named(&scenario, &name),
+                Some((link, end)),
+                "{name}"
+            );
+        }
+        for strange in [
+            "ground-lin",
+            "line",
+            "home-radio.c0.a-1",
+            "a-1-radio.c2.a-1",
+            "-",
+        ] {
+            assert_eq!(interface_named(&scenario, strange), None, "{strange}");
+        }
     }
 
     fn packet(identification: u16) -> Packet {

@@ -88,9 +88,14 @@ fn lower(text: &str) -> String {
 
 /// Returns a message like `unknown link "satelite"; did you mean "satellite"? (valid: satellite, tunnel)`.
 pub(crate) fn unknown(what: &str, given: &str, names: &[&str]) -> String {
+    unknown_among(what, given, names, names.len())
+}
+
+/// Returns the same message from the first `names` of `count`.
+pub(crate) fn unknown_among(what: &str, given: &str, names: &[&str], count: usize) -> String {
     let near = nearest(given, names.iter().copied());
     let listed = &names[..names.len().min(MOST_LISTED)];
-    unknown_of((what, given), near, (listed, names.len()))
+    unknown_of((what, given), near, (listed, count))
 }
 
 /// Returns the same message from a near name already found, and the first names of all.

@@ -133,6 +133,23 @@ impl Scenario {
         Cow::Owned(name)
     }
 
+    /// Returns the link called `name`.
+    pub fn link_named(&self, name: &str) -> Option<LinkIndex> {
+        let plain = self.links.iter().position(|spec| spec.config.name == name);
+        let on = |radio: &Radio| {
+            let name = name.strip_prefix(&radio.config.name)?.strip_prefix('.')?;
+            let mut cells = radio.config.cells.iter().enumerate();
+            cells.find_map(|(cell, config)| {
+                let mobile = name.strip_prefix(&config.name)?.strip_prefix('.')?;
+                let mut aircraft = radio.aircraft.iter();
+                let station = aircraft.position(|one| self.nodes[one.node.0] == mobile)?;
+                Some(radio.link(StationId(station as u32), CellId(cell as u16)))
+            })
+        };
+        let on_radio = || self.radios.iter().find_map(on);
+        plain.map(LinkIndex).or_else(on_radio)
+    }
+
     /// Returns the names of all links, by their numbers.
     pub fn link_names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         (0..self.link_count()).map(|link| self.link_name(LinkIndex(link)))
