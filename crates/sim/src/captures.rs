@@ -198,6 +198,14 @@ impl Files {
         scenario: &Scenario,
         settings: &CaptureSettings,
     ) -> Result<Files, RecordError> {
+        // All names first: a wrong one leaves no file behind.
+        let named = settings.interfaces.iter().map(|name| {
+            let found = interface_named(scenario, name);
+            found
+                .map(|(link, end)| (link, end, name))
+                .ok_or_else(|| strange(scenario, name))
+        });
+        let named = named.collect::<Result<Vec<_>, _>>()?;
         let mut files = Files {
             links: BTreeMap::new(),
             failure: None,
@@ -213,9 +221,7 @@ impl Files {
                 Err(error) => Err(RecordError::write(&file, &error)),
             }
         };
-        for name in &settings.interfaces {
-            let (link, end) =
-                interface_named(scenario, name).ok_or_else(|| strange(scenario, name))?;
+        for (link, end, name) in named {
             let ends = files.links.entry(link).or_default();
             if ends[end.index()].is_none() {
                 ends[end.index()] = Some(begin(name)?);

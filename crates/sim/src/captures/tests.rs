@@ -55,15 +55,15 @@ fn only_the_interfaces_that_are_named_are_captured() {
     let name = format!("baton-captures-chosen-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&folder).unwrap();
-    let of = |interface: &str| CaptureSettings {
-        interfaces: vec![interface.to_owned()],
+    let of = |interfaces: &[&str]| CaptureSettings {
+        interfaces: interfaces.iter().map(ToString::to_string).collect(),
         snap_length: None,
     };
-    let mut captures = Captures::create(&folder, &scenario, &of("b-one")).unwrap();
+    let mut captures = Captures::create(&folder, &scenario, &of(&["b-one"])).unwrap();
     captures.sent(Instant::ZERO, 0, End::A, &packet(1));
     captures.received(Instant::ZERO, 0, End::A, &packet(1));
     captures.finish().unwrap();
-    let refused = Captures::create(&folder, &scenario, &of("b-on"))
+    let refused = Captures::create(&folder, &scenario, &of(&["a-one", "b-on"]))
         .err()
         .unwrap();
     let there: Vec<_> = std::fs::read_dir(&folder).unwrap().collect();
