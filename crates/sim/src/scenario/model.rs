@@ -136,18 +136,19 @@ impl Scenario {
     /// Returns the link called `name`.
     pub fn link_named(&self, name: &str) -> Option<LinkIndex> {
         let plain = self.links.iter().position(|spec| spec.config.name == name);
-        let on = |radio: &Radio| {
-            let name = name.strip_prefix(&radio.config.name)?.strip_prefix('.')?;
-            let mut cells = radio.config.cells.iter().enumerate();
-            cells.find_map(|(cell, config)| {
-                let mobile = name.strip_prefix(&config.name)?.strip_prefix('.')?;
-                let mut aircraft = radio.aircraft.iter();
-                let station = aircraft.position(|one| self.nodes[one.node.0] == mobile)?;
-                Some(radio.link(StationId(station as u32), CellId(cell as u16)))
-            })
-        };
-        let on_radio = || self.radios.iter().find_map(on);
-        plain.map(LinkIndex).or_else(on_radio)
+        plain.map(LinkIndex).or_else(|| self.cell_link_named(name))
+    }
+
+    /// Returns the link of a mobile to a cell that is called `name`, as "network.cell.mobile".
+    fn cell_link_named(&self, name: &str) -> Option<LinkIndex> {
+        let (network, rest) = name.split_once('.')?;
+        let (cell, mobile) = rest.split_once('.')?;
+        let mut radios = self.radios.iter();
+        let radio = radios.find(|radio| radio.config.name == network)?;
+        let mut cells = radio.config.cells.iter();
+        let cell = cells.position(|known| known.name == cell)?;
+        let node = self.nodes.iter().position(|node| node == mobile)?;
+        Some(radio.link(radio.station(NodeIndex(node))?, CellId(cell as u16)))
     }
 
     /// Returns the names of all links, by their numbers.
